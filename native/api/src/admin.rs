@@ -1,0 +1,91 @@
+//! Types of the admin calls. Serialised as JSON where they cross to Java.
+
+use serde::{Deserialize, Serialize};
+use sluice_row::{Column, DatabaseDescriptor, TableDescriptor, TablePath};
+
+/// A database as the store has it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DatabaseInfo {
+    /// What the user said.
+    pub descriptor: DatabaseDescriptor,
+    /// Creation time, ms since 1970.
+    pub created_ms: i64,
+    /// Time of the last change, ms since 1970.
+    pub modified_ms: i64,
+}
+
+/// A table as the store has it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TableInfo {
+    /// Where it is.
+    pub path: TablePath,
+    /// Its id, new with every CREATE.
+    pub table_id: i64,
+    /// Id of its newest schema.
+    pub schema_id: i16,
+    /// What the user said, with defaults filled in and column ids assigned.
+    pub descriptor: TableDescriptor,
+    /// Creation time, ms since 1970.
+    pub created_ms: i64,
+    /// Time of the last change, ms since 1970.
+    pub modified_ms: i64,
+}
+
+impl TableInfo {
+    /// Whether the table has a primary key.
+    #[must_use]
+    pub fn has_primary_key(&self) -> bool {
+        !self.descriptor.schema.primary_key.is_empty()
+    }
+
+    /// Number of buckets (of each partition, if the table has partitions).
+    #[must_use]
+    pub fn bucket_count(&self) -> i32 {
+        self.descriptor.bucket_count.unwrap_or(1)
+    }
+}
+
+/// Which offset of a bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OffsetSpec {
+    /// The first offset that can be read.
+    Earliest,
+    /// The offset after the last row that readers may see.
+    Latest,
+    /// The first offset of the first batch committed at or after this time (ms since 1970); `Latest` when all
+    /// are older.
+    Timestamp(i64),
+}
+
+/// Counts of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableStats {
+    /// Rows that a full batch scan would return, when the store can tell without one.
+    pub row_count: Option<i64>,
+    /// Bytes on disk.
+    pub size_bytes: u64,
+}
+
+/// One change of ALTER TABLE.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TableChange {
+    /// Sets an option.
+    Set {
+        /// Its key.
+        key: String,
+        /// Its new value.
+        value: String,
+    },
+    /// Takes an option back to its default.
+    Reset {
+        /// Its key.
+        key: String,
+    },
+    /// Adds a nullable column at the end.
+    AddColumn {
+        /// The column.
+        column: Column,
+    },
+}

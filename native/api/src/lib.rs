@@ -1,0 +1,113 @@
+//! What callers may ask of a store, however it is reached: admin, write, scan, lookup.
+//!
+//! Owns the traits and plain types that the JNI and server rooms call and that the embedded store and the
+//! remote client implement. Never says how a thing is done.
+//!
+//! Rows cross as Arrow record batches. Blocking calls are bounded: each takes a timeout or returns at once.
+
+mod admin;
+mod lookup;
+mod scan;
+mod write;
+
+pub use admin::{DatabaseInfo, OffsetSpec, TableChange, TableInfo, TableStats};
+pub use lookup::{Lookup, LookupOptions, LookupRows};
+pub use scan::{ScanBatch, ScanOptions, ScanSplit, ScanStart, Scanner};
+pub use write::{WriteOptions, Writer};
+
+use sluice_base::{Offset, Result, TableBucket};
+use sluice_row::{DatabaseDescriptor, TableDescriptor, TablePath};
+use std::collections::BTreeMap;
+
+/// An open store, embedded or remote. Shared by all handles made from it; closing it closes them.
+pub trait Connection: Send + Sync {
+    /// Creates a database. Durable when it returns.
+    ///
+    /// # Errors
+    /// `AlreadyExists` about `Database` unless `ignore_if_exists`; `Invalid` for a bad name.
+    fn create_database(&self, name: &str, descriptor: &DatabaseDescriptor, ignore_if_exists: bool) -> Result<()>;
+    /// Sets (or with `None` removes) properties of a database.
+    ///
+    /// # Errors
+    /// `NotFound` about `Database`.
+    fn alter_database(&self, name: &str, changes: &BTreeMap<String, Option<String>>) -> Result<()>;
+    /// Drops a database; with `cascade` its tables too.
+    ///
+    /// # Errors
+    /// `NotFound` unless `ignore_if_missing`; `Conflict` about `Database` when it has tables and no `cascade`;
+    /// `Unsupported` for the built-in database.
+    fn drop_database(&self, name: &str, ignore_if_missing: bool, cascade: bool) -> Result<()>;
+    /// Names of all databases, sorted.
+    ///
+    /// # Errors
+    /// `Closed`.
+    fn list_databases(&self) -> Result<Vec<String>>;
+    /// One database.
+    ///
+    /// # Errors
+    /// `NotFound` about `Database`.
+    fn database(&self, name: &str) -> Result<DatabaseInfo>;
+    /// Creates a table after checking every rule; fills in defaults. Durable when it returns.
+    ///
+    /// # Errors
+    /// `AlreadyExists` about `Table` unless `ignore_if_exists`; `NotFound` about `Database`; `Invalid` or
+    /// `Unsupported` naming the column or option at fault.
+    fn create_table(&self, path: &TablePath, descriptor: &TableDescriptor, ignore_if_exists: bool) -> Result<()>;
+    /// Drops a table and its data.
+    ///
+    /// # Errors
+    /// `NotFound` unless `ignore_if_missing`.
+    fn drop_table(&self, path: &TablePath, ignore_if_missing: bool) -> Result<()>;
+    /// Names of a database's tables, sorted.
+    ///
+    /// # Errors
+    /// `NotFound` about `Database`.
+    fn list_tables(&self, database: &str) -> Result<Vec<String>>;
+    /// One table with its newest schema.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table` or `Database`.
+    fn table(&self, path: &TablePath) -> Result<TableInfo>;
+    /// Changes a table's options or schema, all or nothing.
+    ///
+    /// # Errors
+    /// `NotFound` unless `ignore_if_missing`; `Invalid` or `Unsupported` naming the option or column.
+    fn alter_table(&self, path: &TablePath, changes: &[TableChange], ignore_if_missing: bool) -> Result<()>;
+    /// One offset for each bucket.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table` or `Bucket`; `Invalid` for a timestamp in the future.
+    fn list_offsets(&self, buckets: &[TableBucket], spec: OffsetSpec) -> Result<Vec<Offset>>;
+    /// Counts kept by the store.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table`.
+    fn table_stats(&self, path: &TablePath) -> Result<TableStats>;
+    /// Makes sure that a snapshot of each given primary-key bucket exists that holds at least all rows acknowledged so far, and
+    /// keeps it for `lease` until released or `lease_ms` have passed since the last call. Returns for each bucket the
+    /// snapshot's id and the log offset it ends before.
+    ///
+    /// # Errors
+    /// `NotFound` about `Bucket`; `Busy` about `Disk`.
+    fn acquire_snapshots(&self, buckets: &[TableBucket], lease: &str, lease_ms: u64) -> Result<Vec<(u64, Offset)>>;
+    /// Gives the snapshots of some buckets back (all of the lease's when `buckets` is empty).
+    ///
+    /// # Errors
+    /// `Closed`. An unknown lease is no error.
+    fn release_snapshots(&self, buckets: &[TableBucket], lease: &str) -> Result<()>;
+    /// Opens a writer.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table`; `Invalid` about options.
+    fn writer(&self, path: &TablePath, options: &WriteOptions) -> Result<Box<dyn Writer>>;
+    /// Opens a scanner with no splits yet.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table`; `Invalid` about the projection.
+    fn scanner(&self, path: &TablePath, options: &ScanOptions) -> Result<Box<dyn Scanner>>;
+    /// Opens a lookup.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table`; `Invalid` when the key columns are neither the primary key nor a legal prefix.
+    fn lookup(&self, path: &TablePath, options: &LookupOptions) -> Result<Box<dyn Lookup>>;
+}

@@ -1,0 +1,2 @@
+//! Nothing but the dependency: see Cargo.toml.
+pub use rocksdb;
