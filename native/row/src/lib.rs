@@ -2,12 +2,24 @@
 //!
 //! Owns every encoding constant of rows and keys. Knows no disk and no threads.
 
+mod arrow;
+mod binary;
+mod bucket;
 mod change;
+mod compacted;
+mod crossing;
 mod data_type;
 mod descriptor;
+mod key;
 mod schema;
 
+pub use arrow::{arrow_field, arrow_schema, arrow_type};
+pub use binary::BinaryRowWriter;
+pub use bucket::BucketFunction;
 pub use change::ChangeKind;
+pub use compacted::{BoundRows, RowDecoder, RowEncoder, RowsBuilder};
+pub use crossing::{ColumnIn, columns_to_batch};
 pub use data_type::{DataType, RowField, TypeRoot};
 pub use descriptor::{DatabaseDescriptor, TableDescriptor, TablePath};
+pub use key::{BoundKeys, KeyEncoder, KeyFormat};
 pub use schema::{AggFunction, Column, Schema};
