@@ -1,0 +1,18 @@
+package io.sluice.store;
+
+/** Answered by {@code native/jni/src/connection.rs}. Handles belong to the caller, who gives each back once with {@link #close}. */
+final class NativeConnection {
+  private NativeConnection() {}
+
+  static native int abiVersion();
+
+  static native long open(String json);
+
+  static native String admin(long connection, String operation, String json);
+
+  static native void close(long connection);
+
+  static native long liveHandles();
+
+  static native long nativeBytes();
+}

@@ -1,0 +1,47 @@
+package io.sluice.store;
+
+import java.time.Duration;
+
+/**
+ * Writes rows into one table. One thread writes at a time; any thread may close. Rows of one writer reach their buckets in the order
+ * written.
+ */
+public final class TableWriter implements AutoCloseable {
+  private final Handle handle;
+
+  TableWriter(long number) {
+    this.handle = new Handle(this, "table writer", number, NativeWriter::close);
+  }
+
+  /**
+   * Hands all finished rows of {@code rows} over and returns when they have their place in their buckets; the buffers may be reset
+   * at once. The rows become durable and visible by themselves within milliseconds. Blocks, bounded, while too many bytes wait for the
+   * disk. Without rows it does nothing.
+   *
+   * @throws StoreException INVALID about ROW or COLUMN when a row breaks a rule of the table: then none of them was written; BUSY
+   *     about DISK when the disk is full; any error of an earlier batch that could not be made durable
+   */
+  public void write(ColumnBuffers rows) {
+    synchronized (rows) { // so that another thread's close() of the buffers waits
+      int count = rows.rowCount();
+      if (count > 0) {
+        NativeWriter.write(handle.get(), rows.address(), rows.columnCount(), rows.kindsAddress(), count);
+      }
+    }
+  }
+
+  /**
+   * Waits until all rows handed over are durable and visible.
+   *
+   * @throws StoreException BUSY when {@code timeout} passes first; else why the rows could not be made durable
+   */
+  public void flush(Duration timeout) {
+    NativeWriter.flush(handle.get(), timeout.toMillis());
+  }
+
+  /** Gives the native writer back. Does not flush. */
+  @Override
+  public void close() {
+    handle.close();
+  }
+}
