@@ -1,1 +1,22 @@
-//! Placeholder until this room is written.
+//! One bucket's ordered batches on disk: segments, offset and time index, recovery, retention.
+//!
+//! Owns the segment and index formats (`docs/format.md`) and the batch form of the protocol. A batch is stored byte for byte
+//! as the protocol ships it, so reading copies bytes and decodes nothing. Knows neither keys nor merging nor the lake.
+//!
+//! - [`encode_batch`], [`BatchDecoder`]: Arrow record batch to and from batch bytes.
+//! - [`Log`]: append, sync, read, find by time, expire.
+
+mod arrow_body;
+mod batch;
+mod index;
+mod log;
+mod recover;
+mod retention;
+mod segment;
+mod settings;
+
+pub use arrow_body::BatchDecoder;
+pub use batch::{BATCH_HEADER_BYTES, BatchHeader, encode_batch, verify_crc};
+pub use log::{Appended, Log, StoredBatch};
+pub use recover::{Damage, Recovery};
+pub use settings::{Compression, LogSettings};

@@ -1,0 +1,240 @@
+//! The Arrow message of a batch: one encapsulated IPC RecordBatch message, metadata version 5, no schema message.
+
+use crate::{BATCH_HEADER_BYTES, BatchHeader, Compression};
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::RecordBatchDecoder;
+use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow_ipc::{CompressionType, Message, MetadataVersion};
+use arrow_schema::{ArrowError, DataType, Fields, Schema, SchemaRef};
+use sluice_base::{Error, Result, Subject};
+use sluice_row::ChangeKind;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Alignment of buffers within the body. Eight bytes, as the other writers of the protocol use.
+const BUFFER_ALIGNMENT: usize = 8;
+const CONTINUATION: [u8; 4] = [0xff; 4];
+/// Continuation marker and metadata length.
+const MESSAGE_PREFIX_BYTES: usize = 8;
+/// The longest uncompressed buffer believed: Arrow's 32-bit offsets reach no further.
+const UNCOMPRESSED_BYTES_MAX: i64 = i32::MAX as i64;
+
+type Encoder = StreamWriter<Vec<u8>>;
+
+thread_local! {
+    /// One encoder for each compression: each keeps its compressor and scratch memory.
+    static ENCODERS: RefCell<[Option<Encoder>; 3]> = const { RefCell::new([None, None, None]) };
+}
+
+fn new_encoder(compression: Compression) -> Result<Encoder, ArrowError> {
+    let codec = match compression {
+        Compression::None => None,
+        Compression::Lz4Frame => Some(CompressionType::LZ4_FRAME),
+        Compression::Zstd => Some(CompressionType::ZSTD),
+    };
+    let options =
+        IpcWriteOptions::try_new(BUFFER_ALIGNMENT, false, MetadataVersion::V5)?.try_with_compression(codec)?;
+    // The stream's schema message goes into a buffer that is thrown away; batches of any schema may follow, for the encoder
+    // looks at the arrays alone.
+    StreamWriter::try_new_with_options(Vec::new(), &Schema::empty(), options)
+}
+
+/// Appends the message for `rows` to `out`, copying every uncompressed buffer once.
+pub(crate) fn encode(rows: &RecordBatch, compression: Compression, out: &mut Vec<u8>) -> Result<()> {
+    let slot = compression as usize;
+    let kept = ENCODERS.with_borrow_mut(|all| all.get_mut(slot).and_then(Option::take));
+    let mut encoder = match kept {
+        Some(encoder) => encoder,
+        None => new_encoder(compression).map_err(|e| Error::internal("cannot set Arrow up").with_source(e))?,
+    };
+    std::mem::swap(encoder.get_mut(), out);
+    let written = encoder.write(rows);
+    std::mem::swap(encoder.get_mut(), out);
+    written.map_err(|e| Error::invalid(Subject::Row, format!("cannot encode rows: {e}")).with_source(e))?;
+    ENCODERS.with_borrow_mut(|all| {
+        if let Some(place) = all.get_mut(slot) {
+            *place = Some(encoder);
+        }
+    });
+    Ok(())
+}
+
+/// Decodes batches of one stored schema, all columns or some.
+#[derive(Debug)]
+pub struct BatchDecoder {
+    stored: SchemaRef,
+    projection: Option<Vec<usize>>,
+    output: Result<SchemaRef, String>,
+    /// Nodes and buffers of the stored schema, depth first.
+    shape: Vec<Node>,
+    buffers: usize,
+    /// No dictionary is ever written; the decoder wants a map all the same.
+    dictionaries: HashMap<i64, arrow_array::ArrayRef>,
+}
+
+/// What one Arrow field brings to a message.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    first_buffer: usize,
+    top_level: bool,
+}
+
+fn shape_of(fields: &Fields, top_level: bool, nodes: &mut Vec<Node>, buffers: &mut usize) {
+    for field in fields {
+        shape_of_type(field.data_type(), top_level, nodes, buffers);
+    }
+}
+
+fn shape_of_type(data_type: &DataType, top_level: bool, nodes: &mut Vec<Node>, buffers: &mut usize) {
+    nodes.push(Node { first_buffer: *buffers, top_level });
+    match data_type {
+        DataType::Utf8 | DataType::Binary => *buffers += 3,
+        DataType::List(element) | DataType::Map(element, _) => {
+            *buffers += 2;
+            shape_of_type(element.data_type(), false, nodes, buffers);
+        }
+        DataType::Struct(fields) => {
+            *buffers += 1;
+            shape_of(fields, false, nodes, buffers);
+        }
+        _ => *buffers += 2,
+    }
+}
+
+fn damaged(what: impl std::fmt::Display) -> Error {
+    Error::corrupt(format!("damaged Arrow message: {what}"))
+}
+
+impl BatchDecoder {
+    /// A decoder for batches of the schema `stored`. `projection` gives positions in it, in output order; `None` = all columns;
+    /// an empty one gives rows without columns.
+    #[must_use]
+    pub fn new(stored: SchemaRef, projection: Option<&[usize]>) -> Self {
+        let (mut shape, mut buffers) = (Vec::new(), 0);
+        shape_of(stored.fields(), true, &mut shape, &mut buffers);
+        let output = match projection {
+            None => Ok(Arc::clone(&stored)),
+            Some(wanted) => stored.project(wanted).map(Arc::new).map_err(|e| e.to_string()),
+        };
+        let projection = projection.map(<[usize]>::to_vec);
+        Self { stored, projection, output, shape, buffers, dictionaries: HashMap::new() }
+    }
+
+    /// The schema of the decoded batches.
+    ///
+    /// # Errors
+    /// `Invalid` about `Column` when the projection names a column that is not there.
+    pub fn output(&self) -> Result<&SchemaRef> {
+        self.output.as_ref().map_err(|e| Error::invalid(Subject::Column, format!("bad projection: {e}")))
+    }
+
+    /// The rows and, unless the batch is append-only, the kind of each. The checksum is not looked at ([`crate::verify_crc`]
+    /// does that), yet bytes that cannot be such a batch are refused. Uncompressed buffers that lie aligned in memory are not
+    /// copied; columns outside the projection are not decompressed.
+    ///
+    /// # Errors
+    /// `Corrupt` for bytes that are no batch of this schema; `Invalid` for a bad projection.
+    pub fn decode(&self, batch: &Buffer) -> Result<(RecordBatch, Option<Vec<ChangeKind>>)> {
+        let header = BatchHeader::parse(batch)?;
+        if header.total_bytes() != batch.len() {
+            let (told, there) = (header.total_bytes(), batch.len());
+            return Err(Error::corrupt(format!("log batch of {told} bytes has {there}")));
+        }
+        let body_at = BATCH_HEADER_BYTES + header.kinds_bytes();
+        let kinds = match header.append_only {
+            true => None,
+            false => Some(decode_kinds(batch.get(BATCH_HEADER_BYTES..body_at).unwrap_or_default())?),
+        };
+        let rows = usize::try_from(header.record_count).map_err(damaged)?;
+        let message = batch.slice(body_at);
+        let rows = if message.is_empty() && rows == 0 {
+            RecordBatch::new_empty(Arc::clone(self.output()?))
+        } else {
+            self.decode_message(&message, rows)?
+        };
+        Ok((rows, kinds))
+    }
+
+    fn decode_message(&self, message: &Buffer, rows: usize) -> Result<RecordBatch> {
+        let output = self.output()?;
+        let (metadata, body) = split_message(message)?;
+        let parsed = arrow_ipc::root_as_message(metadata).map_err(damaged)?;
+        let batch = parsed.header_as_record_batch().ok_or_else(|| damaged("it is no record batch"))?;
+        self.check(parsed, batch, &body, rows)?;
+        if self.projection.as_ref().is_some_and(Vec::is_empty) {
+            let options = RecordBatchOptions::new().with_row_count(Some(rows));
+            return RecordBatch::try_new_with_options(Arc::clone(output), Vec::new(), &options).map_err(damaged);
+        }
+        RecordBatchDecoder::try_new(&body, batch, Arc::clone(&self.stored), &self.dictionaries, &parsed.version())
+            .map(|d| d.with_projection(self.projection.as_deref()).with_require_alignment(false))
+            .and_then(RecordBatchDecoder::read_record_batch)
+            .map_err(damaged)
+    }
+
+    /// Refuses what Arrow's decoder would answer with a panic or an absurd allocation.
+    fn check(&self, message: Message<'_>, batch: arrow_ipc::RecordBatch<'_>, body: &Buffer, rows: usize) -> Result<()> {
+        let nodes = batch.nodes().ok_or_else(|| damaged("no nodes"))?;
+        let buffers = batch.buffers().ok_or_else(|| damaged("no buffers"))?;
+        if message.version() != MetadataVersion::V5 {
+            return Err(damaged(format!("metadata version {:?}", message.version())));
+        }
+        if (nodes.len(), buffers.len()) != (self.shape.len(), self.buffers) {
+            let (n, b) = (self.shape.len(), self.buffers);
+            return Err(damaged(format!("{} nodes, {} buffers; {n}, {b} expected", nodes.len(), buffers.len())));
+        }
+        if usize::try_from(batch.length()) != Ok(rows) {
+            return Err(damaged(format!("{} rows; {rows} expected", batch.length())));
+        }
+        let compressed = batch.compression().is_some();
+        let mut lengths = Vec::with_capacity(buffers.len());
+        for b in buffers {
+            lengths.push(buffer_length(body, b.offset(), b.length(), compressed)?);
+        }
+        for (node, shape) in nodes.iter().zip(&self.shape) {
+            let (length, nulls) = (node.length(), node.null_count());
+            if length < 0 || nulls < 0 || nulls > length || (shape.top_level && usize::try_from(length) != Ok(rows)) {
+                return Err(damaged(format!("a node of {length} values, {nulls} of them null")));
+            }
+            let validity = lengths.get(shape.first_buffer).copied().unwrap_or(0);
+            if nulls > 0 && validity.saturating_mul(8) < length {
+                return Err(damaged(format!("{validity} bytes of validity for {length} values")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Length of a buffer, uncompressed, after checking that it lies within the body.
+fn buffer_length(body: &[u8], offset: i64, length: i64, compressed: bool) -> Result<i64> {
+    let range = usize::try_from(offset).ok().zip(usize::try_from(length).ok());
+    let bytes = range.and_then(|(o, l)| body.get(o..o.checked_add(l)?));
+    let bytes = bytes.ok_or_else(|| damaged(format!("a buffer at {offset} of {length} bytes in {}", body.len())))?;
+    if !compressed || bytes.is_empty() {
+        return Ok(length);
+    }
+    let Some(prefix) = bytes.first_chunk::<8>() else {
+        return Err(damaged(format!("a compressed buffer of {length} bytes")));
+    };
+    match i64::from_le_bytes(*prefix) {
+        -1 => Ok(length - 8),
+        told @ 0..=UNCOMPRESSED_BYTES_MAX => Ok(told),
+        told => Err(damaged(format!("an uncompressed length of {told}"))),
+    }
+}
+
+fn split_message(message: &Buffer) -> Result<(&[u8], Buffer)> {
+    let (marker, rest) = message.split_first_chunk::<4>().ok_or_else(|| damaged("too short"))?;
+    let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(|| damaged("too short"))?;
+    if *marker != CONTINUATION {
+        return Err(damaged("no continuation marker"));
+    }
+    let length = usize::try_from(i32::from_le_bytes(*length)).map_err(damaged)?;
+    let metadata = rest.get(..length).ok_or_else(|| damaged(format!("{length} bytes of metadata")))?;
+    Ok((metadata, message.slice(MESSAGE_PREFIX_BYTES + length)))
+}
+
+fn decode_kinds(bytes: &[u8]) -> Result<Vec<ChangeKind>> {
+    bytes.iter().map(|b| ChangeKind::from_byte(*b)).collect()
+}
