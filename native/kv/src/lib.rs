@@ -1,1 +1,23 @@
-//! Placeholder until this room is written.
+//! Latest row per key of one bucket, over RocksDB without a write-ahead log: the bucket's log is the log.
+//!
+//! Owns: [`Kv`] (one RocksDB directory), [`Mark`] (up to which log offset the rows are applied, in the same atomic
+//! write), [`KvSnapshot`] (read-only view of a checkpoint), [`Overlay`] (rows merged but not yet applied), and the
+//! merge decision. Only this room names the `rocksdb` crate. Values are opaque bytes here; never knows log or lake.
+
+mod error;
+mod iter;
+mod kv;
+mod mark;
+mod merge;
+mod overlay;
+mod settings;
+mod snapshot;
+mod tuning;
+
+pub use iter::KvIter;
+pub use kv::{Kv, KvShared};
+pub use mark::Mark;
+pub use merge::{MergeEngine, Outcome};
+pub use overlay::{Layer, Overlay};
+pub use settings::KvSettings;
+pub use snapshot::{KvSnapshot, open_snapshot};

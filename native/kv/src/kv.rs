@@ -1,0 +1,240 @@
+//! One bucket's RocksDB.
+
+use crate::{KvIter, KvSettings, Mark, error, mark::MARK_KEY, tuning};
+use rocksdb::{Cache, DB, Env, WriteBatch, WriteBufferManager, checkpoint::Checkpoint, properties};
+use sluice_base::{Offset, Result};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What the buckets of one store share: block cache, bound of fresh rows, background threads.
+pub struct KvShared {
+    pub(crate) settings: KvSettings,
+    pub(crate) env: Env,
+    pub(crate) block_cache: Cache,
+    pub(crate) write_buffers: WriteBufferManager,
+}
+
+impl KvShared {
+    /// Makes them; nothing touches the disk yet.
+    ///
+    /// # Errors
+    /// `Internal` when RocksDB cannot make its environment.
+    pub fn new(settings: &KvSettings) -> Result<Arc<Self>> {
+        let mut env = Env::new().map_err(|e| error::convert(e, "prepare", Path::new("")))?;
+        env.set_background_threads(settings.background_threads);
+        env.set_high_priority_background_threads(1);
+        let bytes = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        Ok(Arc::new(Self {
+            settings: settings.clone(),
+            env,
+            block_cache: Cache::new_hyper_clock_cache(bytes(settings.block_cache_bytes), 0),
+            write_buffers: WriteBufferManager::new_write_buffer_manager(
+                bytes(settings.write_buffers_total_bytes),
+                false,
+            ),
+        }))
+    }
+
+    /// Bytes of memory in block cache and fresh rows.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        (self.block_cache.get_usage() + self.write_buffers.get_usage()) as u64
+    }
+}
+
+impl std::fmt::Debug for KvShared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KvShared").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// Latest row per key of one bucket. Many threads read; writes come one at a time.
+///
+/// Without a write-ahead log, what survives a crash is a prefix of the writes together with its mark.
+pub struct Kv {
+    db: Arc<DB>,
+    dir: PathBuf,
+    marks: Mutex<Marks>,
+    /// Held while writing, and while a checkpoint is made, so that a checkpoint's mark is exact.
+    write_gate: Mutex<()>,
+    _shared: Arc<KvShared>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Marks {
+    now: Mark,
+    /// The mark up to which rows are known to be in files.
+    flushed: Offset,
+}
+
+fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Each critical section leaves plain numbers behind, valid at every point.
+    m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Kv {
+    /// Opens the directory, creating it when it is missing.
+    ///
+    /// # Errors
+    /// `Corrupt` naming the directory; `Io`; `Busy` about `Disk`.
+    pub fn open(dir: &Path, shared: &Arc<KvShared>) -> Result<Self> {
+        let fail = |e| error::convert(e, "open", dir);
+        let db = DB::open_cf_with_opts(&tuning::options(shared), dir, [("default", tuning::options(shared))])
+            .map_err(fail)?;
+        let stored = db.get_pinned(MARK_KEY).map_err(fail)?;
+        let now = stored.map_or(Ok(Mark::default()), |v| Mark::from_bytes(&v, dir))?;
+        Ok(Self {
+            db: Arc::new(db),
+            dir: dir.to_owned(),
+            marks: Mutex::new(Marks { now, flushed: now.applied }),
+            write_gate: Mutex::new(()),
+            _shared: shared.clone(),
+        })
+    }
+
+    /// How far the log is applied; zero for a new directory.
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        lock(&self.marks).now
+    }
+
+    /// The log offset up to which a crash loses nothing: replay starts at or behind it.
+    #[must_use]
+    pub fn flushed_offset(&self) -> Offset {
+        lock(&self.marks).flushed
+    }
+
+    fn fail(&self, what: &'static str) -> impl FnOnce(rocksdb::Error) -> sluice_base::Error + '_ {
+        move |e| error::convert(e, what, &self.dir)
+    }
+
+    /// One row.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.get_with(key, |v| v.map(<[u8]>::to_vec))
+    }
+
+    /// One row without a copy.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn get_with<R>(&self, key: &[u8], f: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        let found = self.db.get_pinned(key).map_err(self.fail("read"))?;
+        Ok(f(found.as_deref()))
+    }
+
+    /// Many rows; `each` gets the position in `keys` and the value, in the order of `keys`. All see one state.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`; some rows may have been handed over before.
+    pub fn multi_get(&self, keys: &[&[u8]], mut each: impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
+        let Some(family) = self.db.cf_handle("default") else {
+            return Err(sluice_base::Error::internal("RocksDB lost its default column family"));
+        };
+        let found = self.db.batched_multi_get_cf(family, keys.iter().copied(), false);
+        for (i, value) in found.into_iter().enumerate() {
+            let value = value.map_err(self.fail("read"))?;
+            each(i, value.as_deref());
+        }
+        Ok(())
+    }
+
+    /// Applies changes (`None` deletes) and the mark in one step. Not durable before a flush.
+    ///
+    /// # Errors
+    /// `Busy` about `Disk` when the disk is full; `Io`; `Corrupt`. Nothing is applied then.
+    pub fn write<'a>(&self, changes: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>, mark: Mark) -> Result<()> {
+        let mut batch = WriteBatch::new();
+        for (key, value) in changes {
+            match value {
+                Some(value) => batch.put(key, value),
+                None => batch.delete(key),
+            }
+        }
+        batch.put(MARK_KEY, mark.to_bytes());
+        let _gate = lock(&self.write_gate);
+        self.db.write_opt(batch, &tuning::write_options()).map_err(self.fail("write to"))?;
+        lock(&self.marks).now = mark;
+        Ok(())
+    }
+
+    /// All rows in key order as they are now, from a key on.
+    #[must_use]
+    pub fn scan(&self, from_key: Option<&[u8]>) -> KvIter {
+        KvIter::new(&self.db, self.dir.clone(), from_key)
+    }
+
+    /// Rows whose key starts with `prefix`, in key order, until `each` answers false.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn scan_prefix(&self, prefix: &[u8], mut each: impl FnMut(&[u8], &[u8]) -> bool) -> Result<()> {
+        let mut rows = self.scan(Some(prefix));
+        while let Some((key, value)) = rows.next_row()? {
+            if !key.starts_with(prefix) || !each(key, value) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all fresh rows to files and waits for it.
+    ///
+    /// # Errors
+    /// `Busy` about `Disk` when the disk is full; `Io`.
+    pub fn flush(&self) -> Result<()> {
+        let applied = self.mark().applied;
+        self.db.flush_opt(&tuning::flush_options(true)).map_err(self.fail("flush"))?;
+        let mut marks = lock(&self.marks);
+        marks.flushed = marks.flushed.max(applied);
+        Ok(())
+    }
+
+    /// Makes a consistent copy in `dir` (hard links, no data is copied), which must not exist yet. Returns its mark.
+    ///
+    /// # Errors
+    /// `Busy` about `Disk` when the disk is full; `Io`.
+    pub fn checkpoint(&self, dir: &Path) -> Result<Mark> {
+        // Most of the work is done before writers have to wait.
+        self.flush()?;
+        let checkpoint = Checkpoint::new(&self.db).map_err(self.fail("checkpoint"))?;
+        let _gate = lock(&self.write_gate);
+        let mark = self.mark();
+        checkpoint.create_checkpoint(dir).map_err(self.fail("checkpoint"))?;
+        let mut marks = lock(&self.marks);
+        marks.flushed = marks.flushed.max(mark.applied);
+        Ok(mark)
+    }
+
+    fn number(&self, property: &properties::PropName) -> u64 {
+        self.db.property_int_value(property).ok().flatten().unwrap_or(0)
+    }
+
+    /// Bytes of fresh rows, not yet in files.
+    #[must_use]
+    pub fn unflushed_bytes(&self) -> u64 {
+        self.number(properties::CUR_SIZE_ALL_MEM_TABLES)
+    }
+
+    /// Bytes of files and fresh rows.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.number(properties::TOTAL_SST_FILES_SIZE) + self.unflushed_bytes()
+    }
+
+    /// Stops background work, for a bucket that is about to be deleted.
+    pub fn stop(&self) {
+        self.db.cancel_all_background_work(true);
+    }
+}
+
+impl std::fmt::Debug for Kv {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Kv").field("dir", &self.dir).field("mark", &self.mark()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
