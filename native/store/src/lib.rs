@@ -1,1 +1,23 @@
-//! Placeholder until this room is written.
+//! A directory of databases, tables and buckets: the embedded engine behind [`sluice_api::Connection`].
+//!
+//! Owns the store's directory (one process at a time), its catalog, and the rules of CREATE and ALTER; joins log and KV to
+//! buckets and gives them their write, read and recovery paths. Knows neither JNI nor sockets nor Flink.
+
+mod catalog;
+mod ddl;
+mod hint;
+mod settings;
+
+pub use catalog::{LogOptions, TableMeta};
+pub use settings::{FlushPolicy, Settings};
+
+/// The text of `docs/settings.md`: every setting of a store and every option of a table, from the tables that parse them.
+#[must_use]
+pub fn settings_page() -> String {
+    format!(
+        "# Settings\n\nGenerated from the tables in `native/store/src/settings.rs` and `native/store/src/ddl/options.rs`; a test compares. \
+         Write it anew with `SLUICE_BLESS=1 cargo test -p sluice-tests --test ddl`.\n\n{}\n{}",
+        settings::page(),
+        ddl::options::page()
+    )
+}

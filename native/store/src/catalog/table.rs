@@ -1,0 +1,112 @@
+//! One table as the data paths see it: its newest description, every schema it ever had, and what is derived from them.
+//!
+//! A [`TableMeta`] never changes; ALTER TABLE makes a new one.
+
+use crate::ddl::options;
+use arrow_schema::SchemaRef;
+use sluice_api::TableInfo;
+use sluice_base::{Error, Result, SchemaId, TableId};
+use sluice_log::Compression;
+use sluice_row::{BucketFunction, KeyFormat, Schema, TablePath, arrow_schema};
+use std::collections::BTreeMap;
+
+/// How a table's log is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogOptions {
+    /// How the bodies of its batches are packed.
+    pub compression: Compression,
+    /// Age in ms at which rows may go; `None` = never.
+    pub ttl_ms: Option<i64>,
+}
+
+/// A table with all that is derived from its description.
+#[derive(Debug, Clone)]
+pub struct TableMeta {
+    /// Its id.
+    pub id: TableId,
+    /// Where it is.
+    pub path: TablePath,
+    /// What callers see; its schema is the newest.
+    pub info: TableInfo,
+    /// Every schema by id, the newest last.
+    pub schemas: BTreeMap<SchemaId, Schema>,
+    /// The Arrow form of each.
+    pub arrow: BTreeMap<SchemaId, SchemaRef>,
+    /// Encoding of primary keys.
+    pub key_format: KeyFormat,
+    /// Which bucket a bucket key belongs to. Bucket keys are always in [`KeyFormat::Paimon`], whatever `key_format` says.
+    pub bucket_function: BucketFunction,
+    /// Positions of the primary key's columns in the newest schema, in key order; empty for a log table.
+    pub primary_key: Vec<usize>,
+    /// Positions of the bucket key's columns, in key order; empty when rows have no home bucket.
+    pub bucket_key: Vec<usize>,
+    /// How the log is kept.
+    pub log: LogOptions,
+}
+
+impl TableMeta {
+    /// Derives everything from a table's description and its schemas.
+    ///
+    /// # Errors
+    /// `Corrupt` when the parts do not fit each other, which only a damaged catalog can bring about.
+    pub fn new(info: TableInfo, schemas: BTreeMap<SchemaId, Schema>) -> Result<Self> {
+        let path = info.path.clone();
+        let schema = &info.descriptor.schema;
+        let misfit = |what: &str| Error::corrupt(format!("table {path}: {what}"));
+        match schemas.last_key_value() {
+            Some((id, newest)) if id.0 == info.schema_id && newest == schema => {}
+            _ => return Err(misfit("its newest schema is not the one that its description names")),
+        }
+        let position =
+            |name: &String| schema.index_of(name).ok_or_else(|| misfit(&format!("key column '{name}' is missing")));
+        let primary_key = schema.primary_key.iter().map(position).collect::<Result<Vec<_>>>()?;
+        let bucket_key = info.descriptor.bucket_key.iter().map(position).collect::<Result<Vec<_>>>()?;
+        Ok(Self {
+            id: TableId(info.table_id),
+            arrow: schemas.iter().map(|(id, s)| (*id, arrow_schema(s))).collect(),
+            key_format: options::key_format(&info.descriptor)?,
+            bucket_function: BucketFunction::Paimon,
+            log: LogOptions {
+                compression: options::compression(&info.descriptor.properties)?,
+                ttl_ms: options::log_ttl_ms(&info.descriptor.properties)?,
+            },
+            primary_key,
+            bucket_key,
+            schemas,
+            path,
+            info,
+        })
+    }
+
+    /// The newest schema.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        &self.info.descriptor.schema
+    }
+
+    /// The newest schema's id.
+    #[must_use]
+    pub const fn schema_id(&self) -> SchemaId {
+        SchemaId(self.info.schema_id)
+    }
+
+    /// The Arrow form of the newest schema.
+    ///
+    /// # Errors
+    /// `Internal`, never for a table that [`TableMeta::new`] made.
+    pub fn arrow_schema(&self) -> Result<&SchemaRef> {
+        self.arrow.get(&self.schema_id()).ok_or_else(|| Error::internal(format!("table {} has no schema", self.path)))
+    }
+
+    /// Whether the table has a primary key.
+    #[must_use]
+    pub fn has_primary_key(&self) -> bool {
+        !self.primary_key.is_empty()
+    }
+
+    /// Number of buckets.
+    #[must_use]
+    pub fn bucket_count(&self) -> i32 {
+        self.info.bucket_count()
+    }
+}

@@ -1,0 +1,96 @@
+//! CREATE TABLE: what a user said becomes what the store keeps, or one sentence says why not.
+
+use super::{columns, keys, options};
+use sluice_base::{Error, Result, Subject};
+use sluice_row::TableDescriptor;
+use std::collections::BTreeMap;
+
+/// How many buckets a table gets and may have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BucketLimits {
+    /// When the table does not say.
+    pub(crate) default: i32,
+    /// At most.
+    pub(crate) max: i32,
+}
+
+/// Checks every rule, fills in defaults, gives ids to columns.
+///
+/// # Errors
+/// `Invalid` or `Unsupported` naming the column or option at fault.
+pub(crate) fn create(mut table: TableDescriptor, limits: BucketLimits) -> Result<TableDescriptor> {
+    table.version = 1;
+    table.schema.version = 1;
+    sort_options(&mut table);
+    columns::check(&mut table.schema)?;
+    keys::check_primary_key(&mut table.schema)?;
+    refuse_later_work(&table)?;
+    keys::settle_bucket_key(&mut table)?;
+    settle_bucket_count(&mut table, limits)?;
+    let has_primary_key = !table.schema.primary_key.is_empty();
+    options::check(&table.properties, has_primary_key)?;
+    fill_in(&mut table.properties, has_primary_key);
+    columns::forget_ids(&mut table.schema);
+    table.schema.assign_ids();
+    Ok(table)
+}
+
+/// `table.*` keys are the store's, all others custom, whichever map the caller put them in.
+fn sort_options(table: &mut TableDescriptor) {
+    let all = std::mem::take(&mut table.custom_properties).into_iter().chain(std::mem::take(&mut table.properties));
+    let (own, custom): (BTreeMap<_, _>, BTreeMap<_, _>) = all.partition(|(k, _)| k.starts_with(options::PREFIX));
+    table.properties = own;
+    table.custom_properties = custom;
+}
+
+fn refuse_later_work(table: &TableDescriptor) -> Result<()> {
+    if let Some(first) = table.partition_key.first() {
+        return Err(Error::unsupported(
+            Subject::Table,
+            format!("PARTITIONED BY ('{first}', …): partitioned tables are not supported yet"),
+        ));
+    }
+    let named = table.schema.auto_increment.first().or_else(|| table.custom_properties.get("auto-increment.fields"));
+    if let Some(column) = named {
+        return Err(Error::unsupported(
+            Subject::Option,
+            format!("option 'auto-increment.fields' = '{column}': auto-increment columns are not supported yet"),
+        ));
+    }
+    for key in table.custom_properties.keys() {
+        let column = key.strip_prefix("fields.").and_then(|k| k.strip_suffix(".agg"));
+        if column.is_some() {
+            return Err(Error::invalid(
+                Subject::Option,
+                format!("option '{key}' is only supported for aggregation merge engine"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn settle_bucket_count(table: &mut TableDescriptor, limits: BucketLimits) -> Result<()> {
+    let count = *table.bucket_count.get_or_insert(limits.default);
+    if count < 1 {
+        return Err(Error::invalid(
+            Subject::Option,
+            format!("'bucket.num' = {count}: a table needs at least 1 bucket"),
+        ));
+    }
+    if count > limits.max {
+        let message = format!("'bucket.num' = {count} is more than the maximum of {} ('max.bucket.num')", limits.max);
+        return Err(Error::invalid(Subject::Option, message));
+    }
+    Ok(())
+}
+
+fn fill_in(properties: &mut BTreeMap<String, String>, has_primary_key: bool) {
+    let mut put = |key: &str, value: &str| {
+        properties.entry(key.to_owned()).or_insert_with(|| value.to_owned());
+    };
+    put(options::REPLICATION_FACTOR, "1");
+    put(options::DATALAKE_FORMAT, "paimon");
+    if has_primary_key {
+        put(options::KV_FORMAT_VERSION, "2");
+    }
+}
