@@ -1,0 +1,72 @@
+package io.sluice.flink;
+
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+
+import io.sluice.flink.sink.SluiceTableSink;
+import io.sluice.flink.source.SluiceTableSource;
+import org.apache.flink.api.common.RuntimeExecutionMode;
+import org.apache.flink.configuration.ConfigOption;
+import org.apache.flink.configuration.ExecutionOptions;
+import org.apache.flink.configuration.ReadableConfig;
+import org.apache.flink.table.connector.sink.DynamicTableSink;
+import org.apache.flink.table.connector.source.DynamicTableSource;
+import org.apache.flink.table.factories.DynamicTableSinkFactory;
+import org.apache.flink.table.factories.DynamicTableSourceFactory;
+import org.apache.flink.table.factories.FactoryUtil;
+
+/**
+ * Makes sources and sinks of the tables of one catalog; the only reader of their options. Tables outside such a catalog cannot be
+ * made: the factory is not registered for discovery. Options that the connector does not know are ignored here, for the store keeps
+ * them on behalf of others.
+ */
+public final class ConnectorTableFactory implements DynamicTableSourceFactory, DynamicTableSinkFactory {
+  private final Map<String, String> catalogOptions;
+
+  /**
+   * A factory for the tables of one catalog.
+   *
+   * @param catalogOptions all options of the catalog, with which tasks open their own connections
+   */
+  public ConnectorTableFactory(Map<String, String> catalogOptions) {
+    this.catalogOptions = Collections.unmodifiableMap(new LinkedHashMap<>(catalogOptions));
+  }
+
+  @Override
+  public String factoryIdentifier() {
+    return ConnectorOptions.IDENTIFIER;
+  }
+
+  @Override
+  public Set<ConfigOption<?>> requiredOptions() {
+    return Collections.singleton(ConnectorOptions.BOOTSTRAP_SERVERS);
+  }
+
+  @Override
+  public Set<ConfigOption<?>> optionalOptions() {
+    Set<ConfigOption<?>> options = ConnectorOptions.tableOptions();
+    options.remove(ConnectorOptions.BOOTSTRAP_SERVERS);
+    return options;
+  }
+
+  @Override
+  public DynamicTableSource createDynamicTableSource(Context context) {
+    boolean streaming = context.getConfiguration().get(ExecutionOptions.RUNTIME_MODE) == RuntimeExecutionMode.STREAMING;
+    return SluiceTableSource.create(StoreTable.of(context, catalogOptions), options(context), context.getConfiguration(), streaming);
+  }
+
+  @Override
+  public DynamicTableSink createDynamicTableSink(Context context) {
+    StoreTable table = StoreTable.of(context, catalogOptions);
+    return SluiceTableSink.create(table, context.getCatalogTable().getResolvedSchema(), options(context));
+  }
+
+  /** The table's options, each known one read once so that a bad value is refused here. */
+  private ReadableConfig options(Context context) {
+    ReadableConfig options = FactoryUtil.createTableFactoryHelper(this, context).getOptions();
+    FactoryUtil.validateFactoryOptions(this, options);
+    return options;
+  }
+}

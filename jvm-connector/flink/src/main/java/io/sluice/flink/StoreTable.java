@@ -1,0 +1,133 @@
+package io.sluice.flink;
+
+import java.io.Serializable;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+import org.apache.flink.table.api.ValidationException;
+import org.apache.flink.table.catalog.ObjectIdentifier;
+import org.apache.flink.table.catalog.ResolvedCatalogTable;
+import org.apache.flink.table.factories.DynamicTableFactory;
+import org.apache.flink.table.types.logical.RowType;
+
+/**
+ * A table as a query sees it: where it is, how to reach it, its physical columns and what places a row. Made once by the factory, then
+ * carried to the tasks.
+ */
+public final class StoreTable implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  private final String database;
+  private final String name;
+  private final Map<String, String> connectionOptions;
+  private final Map<String, String> options;
+  private final RowType rowType;
+  private final int[] primaryKey;
+  private final int[] bucketKey;
+  private final int bucketCount;
+  private final List<String> partitionKeys;
+
+  private StoreTable(
+      ObjectIdentifier identifier, Map<String, String> connectionOptions, ResolvedCatalogTable table, RowType rowType, int[] primaryKey) {
+    this.database = identifier.getDatabaseName();
+    this.name = identifier.getObjectName();
+    this.connectionOptions = connectionOptions;
+    this.options = new LinkedHashMap<>(table.getOptions());
+    this.rowType = rowType;
+    this.primaryKey = primaryKey;
+    this.partitionKeys = List.copyOf(table.getPartitionKeys());
+    this.bucketKey = resolveBucketKey();
+    this.bucketCount = Integer.parseInt(options.getOrDefault(ConnectorOptions.BUCKET_NUMBER.key(), "1").trim());
+  }
+
+  /**
+   * The table of a factory's context.
+   *
+   * @param catalogOptions what the catalog was made with; may be empty, the table's own {@code bootstrap.servers} and {@code client.*} win
+   */
+  public static StoreTable of(DynamicTableFactory.Context context, Map<String, String> catalogOptions) {
+    ResolvedCatalogTable table = context.getCatalogTable();
+    Map<String, String> connection = new LinkedHashMap<>(catalogOptions);
+    table.getOptions()
+        .forEach(
+            (key, value) -> {
+              if (key.startsWith(ConnectorOptions.CLIENT_PREFIX) || key.equals(ConnectorOptions.BOOTSTRAP_SERVERS.key())) {
+                connection.put(key, value);
+              }
+            });
+    RowType rowType = (RowType) context.getPhysicalRowDataType().getLogicalType();
+    return new StoreTable(context.getObjectIdentifier(), connection, table, rowType, context.getPrimaryKeyIndexes());
+  }
+
+  private int[] resolveBucketKey() {
+    String named = options.get(ConnectorOptions.BUCKET_KEY.key());
+    if (named == null) {
+      return Arrays.stream(primaryKey).filter(i -> !partitionKeys.contains(rowType.getFieldNames().get(i))).toArray();
+    }
+    return Arrays.stream(named.split(",")).map(String::trim).mapToInt(this::indexOf).toArray();
+  }
+
+  private int indexOf(String column) {
+    int index = rowType.getFieldIndex(column);
+    if (index < 0) {
+      throw new ValidationException(String.format("Table %s has no column '%s', which 'bucket.key' names.", this, column));
+    }
+    return index;
+  }
+
+  public String database() {
+    return database;
+  }
+
+  public String name() {
+    return name;
+  }
+
+  /** Options to open a connection with: the catalog's, and the table's {@code client.*}. */
+  public Map<String, String> connectionOptions() {
+    return Collections.unmodifiableMap(connectionOptions);
+  }
+
+  /** All options of the table, hints included. */
+  public Map<String, String> options() {
+    return Collections.unmodifiableMap(options);
+  }
+
+  /** The physical columns in the order of the table's schema. */
+  public RowType rowType() {
+    return rowType;
+  }
+
+  /** Positions of the primary key's columns in {@link #rowType()}, in key order; empty for a log table. */
+  public int[] primaryKey() {
+    return primaryKey.clone();
+  }
+
+  public boolean hasPrimaryKey() {
+    return primaryKey.length > 0;
+  }
+
+  /** Positions of the bucket key's columns in the order in which they are hashed; empty when rows have no home bucket. */
+  public int[] bucketKey() {
+    return bucketKey.clone();
+  }
+
+  /** Number of buckets, of each partition if the table has partitions. */
+  public int bucketCount() {
+    return bucketCount;
+  }
+
+  /** Names of the partition columns; empty when the table has none. */
+  public List<String> partitionKeys() {
+    return partitionKeys;
+  }
+
+  /** {@code database.table}, for messages. */
+  @Override
+  public String toString() {
+    return database + "." + name;
+  }
+}

@@ -1,0 +1,313 @@
+package io.sluice.flink.catalog;
+
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+import io.sluice.flink.ConnectorOptions;
+import io.sluice.flink.ConnectorTableFactory;
+import io.sluice.store.Connection;
+import io.sluice.store.ErrorKind;
+import io.sluice.store.StoreException;
+import io.sluice.store.Subject;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.flink.table.api.ValidationException;
+import org.apache.flink.table.catalog.CatalogBaseTable;
+import org.apache.flink.table.catalog.CatalogDatabase;
+import org.apache.flink.table.catalog.CatalogDatabaseImpl;
+import org.apache.flink.table.catalog.ObjectPath;
+import org.apache.flink.table.catalog.ResolvedCatalogTable;
+import org.apache.flink.table.catalog.TableChange;
+import org.apache.flink.table.catalog.exceptions.CatalogException;
+import org.apache.flink.table.catalog.exceptions.DatabaseAlreadyExistException;
+import org.apache.flink.table.catalog.exceptions.DatabaseNotEmptyException;
+import org.apache.flink.table.catalog.exceptions.DatabaseNotExistException;
+import org.apache.flink.table.catalog.exceptions.TableAlreadyExistException;
+import org.apache.flink.table.catalog.exceptions.TableNotExistException;
+import org.apache.flink.table.factories.Factory;
+
+/**
+ * The databases and tables of one store. Names, rules and defaults are the store's: this class translates. The connection is opened by
+ * {@link #open}, which CREATE CATALOG calls.
+ */
+public final class SluiceCatalog extends TablesOnlyCatalog {
+  private final Map<String, String> options;
+  private final TableDescriptors descriptors;
+  private volatile StoreAdmin admin;
+
+  /**
+   * A catalog that is not open yet.
+   *
+   * @param options all options that the user gave
+   */
+  public SluiceCatalog(String name, String defaultDatabase, Map<String, String> options) {
+    super(name, defaultDatabase);
+    this.options = Collections.unmodifiableMap(new LinkedHashMap<>(options));
+    this.descriptors = new TableDescriptors(this.options);
+  }
+
+  // ---- life
+
+  @Override
+  public synchronized void open() {
+    if (admin != null) {
+      return;
+    }
+    StoreAdmin opened = connect();
+    try {
+      opened.database(getDefaultDatabase());
+      admin = opened;
+    } catch (StoreException e) {
+      if (e.kind() == ErrorKind.NOT_FOUND || e.kind() == ErrorKind.INVALID) {
+        throw StoreErrors.keeping(
+            new CatalogException(
+                String.format("The configured default-database '%s' does not exist in %s.", getDefaultDatabase(), servers())),
+            e);
+      }
+      throw StoreErrors.of(e);
+    } finally {
+      if (admin == null) {
+        opened.close();
+      }
+    }
+  }
+
+  private StoreAdmin connect() {
+    try {
+      return new StoreAdmin(Connection.open(options));
+    } catch (StoreException e) {
+      if (e.subject() == Subject.OPTION) {
+        throw StoreErrors.keeping(
+            new ValidationException(String.format("Catalog '%s': %s", getName(), StoreErrors.sentence(e.getMessage()))), e);
+      }
+      throw StoreErrors.of(e);
+    }
+  }
+
+  private String servers() {
+    return options.get(ConnectorOptions.BOOTSTRAP_SERVERS.key());
+  }
+
+  @Override
+  public synchronized void close() {
+    if (admin != null) {
+      admin.close();
+      admin = null;
+    }
+  }
+
+  private StoreAdmin admin() {
+    StoreAdmin opened = admin;
+    if (opened == null) {
+      throw new CatalogException(String.format("Catalog '%s' is not open.", getName()));
+    }
+    return opened;
+  }
+
+  @Override
+  public Optional<Factory> getFactory() {
+    return Optional.of(new ConnectorTableFactory(options));
+  }
+
+  // ---- databases
+
+  @Override
+  public List<String> listDatabases() {
+    try {
+      return admin().listDatabases();
+    } catch (StoreException e) {
+      throw StoreErrors.of(e);
+    }
+  }
+
+  @Override
+  public CatalogDatabase getDatabase(String name) throws DatabaseNotExistException {
+    try {
+      JsonNode descriptor = admin().database(name);
+      Map<String, String> properties = TableDescriptors.strings(descriptor.path("custom_properties"));
+      return new CatalogDatabaseImpl(properties, descriptor.path("comment").asText(null));
+    } catch (StoreException e) {
+      throw missingDatabase(e, name);
+    }
+  }
+
+  @Override
+  public boolean databaseExists(String name) {
+    return listDatabases().contains(name);
+  }
+
+  @Override
+  public void createDatabase(String name, CatalogDatabase database, boolean ignoreIfExists) throws DatabaseAlreadyExistException {
+    ObjectNode descriptor = JsonNodeFactory.instance.objectNode().put("version", 1);
+    if (database.getComment() != null && !database.getComment().isEmpty()) {
+      descriptor.put("comment", database.getComment());
+    }
+    ObjectNode properties = descriptor.putObject("custom_properties");
+    database.getProperties().forEach(properties::put);
+    try {
+      admin().createDatabase(name, descriptor, ignoreIfExists);
+    } catch (StoreException e) {
+      if (e.kind() == ErrorKind.ALREADY_EXISTS) {
+        throw StoreErrors.keeping(new DatabaseAlreadyExistException(getName(), name), e);
+      }
+      throw StoreErrors.of(e);
+    }
+  }
+
+  @Override
+  public void alterDatabase(String name, CatalogDatabase wanted, boolean ignoreIfNotExists) throws DatabaseNotExistException {
+    CatalogDatabase present;
+    try {
+      present = getDatabase(name);
+    } catch (DatabaseNotExistException e) {
+      if (ignoreIfNotExists) {
+        return;
+      }
+      throw e;
+    }
+    try {
+      admin().alterDatabase(name, propertyChanges(present.getProperties(), wanted.getProperties()));
+    } catch (StoreException e) {
+      throw missingDatabase(e, name);
+    }
+  }
+
+  private static ObjectNode propertyChanges(Map<String, String> present, Map<String, String> wanted) {
+    ObjectNode changes = JsonNodeFactory.instance.objectNode();
+    wanted.forEach(
+        (key, value) -> {
+          if (!value.equals(present.get(key))) {
+            changes.put(key, value);
+          }
+        });
+    present.keySet().stream().filter(key -> !wanted.containsKey(key)).forEach(changes::putNull);
+    return changes;
+  }
+
+  @Override
+  public void dropDatabase(String name, boolean ignoreIfNotExists, boolean cascade)
+      throws DatabaseNotExistException, DatabaseNotEmptyException {
+    try {
+      admin().dropDatabase(name, ignoreIfNotExists, cascade);
+    } catch (StoreException e) {
+      if (StoreErrors.is(e, ErrorKind.CONFLICT, Subject.DATABASE)) {
+        throw StoreErrors.keeping(new DatabaseNotEmptyException(getName(), name), e);
+      }
+      throw missingDatabase(e, name);
+    }
+  }
+
+  /** Returns what to throw for an error about a database that should be there. */
+  private DatabaseNotExistException missingDatabase(StoreException e, String name) {
+    if (StoreErrors.is(e, ErrorKind.NOT_FOUND, Subject.DATABASE)) {
+      return StoreErrors.keeping(new DatabaseNotExistException(getName(), name), e);
+    }
+    throw StoreErrors.of(e);
+  }
+
+  // ---- tables
+
+  @Override
+  public List<String> listTables(String database) throws DatabaseNotExistException {
+    try {
+      return admin().listTables(database);
+    } catch (StoreException e) {
+      throw missingDatabase(e, database);
+    }
+  }
+
+  @Override
+  public CatalogBaseTable getTable(ObjectPath path) throws TableNotExistException {
+    return descriptors.fromJson(stored(path));
+  }
+
+  /** Returns a table as the store has it. */
+  private JsonNode stored(ObjectPath path) throws TableNotExistException {
+    try {
+      return admin().table(path);
+    } catch (StoreException e) {
+      throw missingTable(e, path);
+    }
+  }
+
+  @Override
+  public boolean tableExists(ObjectPath path) {
+    try {
+      stored(path);
+      return true;
+    } catch (TableNotExistException e) {
+      return false;
+    }
+  }
+
+  @Override
+  public void createTable(ObjectPath path, CatalogBaseTable table, boolean ignoreIfExists)
+      throws TableAlreadyExistException, DatabaseNotExistException {
+    ObjectNode descriptor = descriptors.toJson(requireTable(table, path), path.getFullName());
+    try {
+      admin().createTable(path, descriptor, ignoreIfExists);
+    } catch (StoreException e) {
+      if (StoreErrors.is(e, ErrorKind.ALREADY_EXISTS, Subject.TABLE)) {
+        throw StoreErrors.keeping(new TableAlreadyExistException(getName(), path), e);
+      }
+      if (StoreErrors.is(e, ErrorKind.NOT_FOUND, Subject.DATABASE)) {
+        throw StoreErrors.keeping(new DatabaseNotExistException(getName(), path.getDatabaseName()), e);
+      }
+      throw StoreErrors.of(e);
+    }
+  }
+
+  private ResolvedCatalogTable requireTable(CatalogBaseTable table, ObjectPath path) {
+    if (table.getTableKind() == CatalogBaseTable.TableKind.VIEW) {
+      throw new UnsupportedOperationException("CREATE VIEW is not supported for Fluss catalog; use CREATE TEMPORARY VIEW.");
+    }
+    if (!(table instanceof ResolvedCatalogTable)) {
+      throw new UnsupportedOperationException(String.format("%s: this catalog stores ordinary tables only.", path.getFullName()));
+    }
+    ResolvedCatalogTable resolved = (ResolvedCatalogTable) table;
+    if (resolved.getDistribution().isPresent()) {
+      throw new UnsupportedOperationException("DISTRIBUTED BY is not supported; use the options 'bucket.key' and 'bucket.num'.");
+    }
+    return resolved;
+  }
+
+  @Override
+  public void dropTable(ObjectPath path, boolean ignoreIfNotExists) throws TableNotExistException {
+    try {
+      admin().dropTable(path, ignoreIfNotExists);
+    } catch (StoreException e) {
+      throw missingTable(e, path);
+    }
+  }
+
+  @Override
+  public void alterTable(ObjectPath path, CatalogBaseTable newTable, List<TableChange> changes, boolean ignoreIfNotExists)
+      throws TableNotExistException {
+    try {
+      Map<String, String> custom = TableDescriptors.strings(stored(path).path("descriptor").path("custom_properties"));
+      ArrayNode json = TableChanges.toJson(changes, requireTable(newTable, path).getResolvedSchema(), custom);
+      admin().alterTable(path, json, ignoreIfNotExists);
+    } catch (TableNotExistException e) {
+      if (!ignoreIfNotExists) {
+        throw e;
+      }
+    } catch (StoreException e) {
+      throw missingTable(e, path);
+    }
+  }
+
+  /** Returns what to throw for an error about a table that should be there. A name that no table can have is one of a missing table. */
+  private TableNotExistException missingTable(StoreException e, ObjectPath path) {
+    boolean missing = e.kind() == ErrorKind.NOT_FOUND && (e.subject() == Subject.TABLE || e.subject() == Subject.DATABASE);
+    boolean impossibleName = e.kind() == ErrorKind.INVALID && (e.subject() == Subject.TABLE || e.subject() == Subject.DATABASE);
+    if (missing || impossibleName) {
+      return StoreErrors.keeping(new TableNotExistException(getName(), path), e);
+    }
+    throw StoreErrors.of(e);
+  }
+}

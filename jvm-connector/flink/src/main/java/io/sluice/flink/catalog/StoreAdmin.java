@@ -1,0 +1,93 @@
+package io.sluice.flink.catalog;
+
+import java.util.List;
+
+import io.sluice.store.Connection;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonProcessingException;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.flink.table.catalog.ObjectPath;
+
+/** The store's admin calls that a catalog needs, with their arguments' names. Every call throws {@link io.sluice.store.StoreException}. */
+final class StoreAdmin implements AutoCloseable {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final Connection connection;
+
+  StoreAdmin(Connection connection) {
+    this.connection = connection;
+  }
+
+  List<String> listDatabases() {
+    return TableDescriptors.names(call("list_databases", JSON.createObjectNode()));
+  }
+
+  /** Returns a database's descriptor. */
+  JsonNode database(String name) {
+    return call("database", JSON.createObjectNode().put("name", name)).path("descriptor");
+  }
+
+  void createDatabase(String name, JsonNode descriptor, boolean ignoreIfExists) {
+    ObjectNode arguments = JSON.createObjectNode().put("name", name).put("ignore_if_exists", ignoreIfExists);
+    arguments.set("descriptor", descriptor);
+    call("create_database", arguments);
+  }
+
+  /** Sets properties of a database; JSON null removes one. */
+  void alterDatabase(String name, JsonNode changes) {
+    ObjectNode arguments = JSON.createObjectNode().put("name", name);
+    arguments.set("changes", changes);
+    call("alter_database", arguments);
+  }
+
+  void dropDatabase(String name, boolean ignoreIfMissing, boolean cascade) {
+    call("drop_database", JSON.createObjectNode().put("name", name).put("ignore_if_missing", ignoreIfMissing).put("cascade", cascade));
+  }
+
+  List<String> listTables(String database) {
+    return TableDescriptors.names(call("list_tables", JSON.createObjectNode().put("database", database)));
+  }
+
+  /** Returns a table with its newest schema. */
+  JsonNode table(ObjectPath path) {
+    return call("table", at(path));
+  }
+
+  void createTable(ObjectPath path, JsonNode descriptor, boolean ignoreIfExists) {
+    ObjectNode arguments = at(path).put("ignore_if_exists", ignoreIfExists);
+    arguments.set("descriptor", descriptor);
+    call("create_table", arguments);
+  }
+
+  void alterTable(ObjectPath path, ArrayNode changes, boolean ignoreIfMissing) {
+    ObjectNode arguments = at(path).put("ignore_if_missing", ignoreIfMissing);
+    arguments.set("changes", changes);
+    call("alter_table", arguments);
+  }
+
+  void dropTable(ObjectPath path, boolean ignoreIfMissing) {
+    call("drop_table", at(path).put("ignore_if_missing", ignoreIfMissing));
+  }
+
+  private static ObjectNode at(ObjectPath path) {
+    ObjectNode arguments = JSON.createObjectNode();
+    arguments.putObject("path").put("database", path.getDatabaseName()).put("table", path.getObjectName());
+    return arguments;
+  }
+
+  private JsonNode call(String operation, ObjectNode arguments) {
+    String answer = connection.admin(operation, arguments.toString());
+    try {
+      return JSON.readTree(answer);
+    } catch (JsonProcessingException e) {
+      throw new IllegalStateException("The store's answer to " + operation + " is not JSON: " + answer, e);
+    }
+  }
+
+  @Override
+  public void close() {
+    connection.close();
+  }
+}

@@ -1,0 +1,217 @@
+package io.sluice.flink.sink;
+
+import java.io.IOException;
+import java.time.Duration;
+
+import io.sluice.flink.StoreTable;
+import io.sluice.flink.types.RowDataColumns;
+import io.sluice.store.ColumnBuffers;
+import io.sluice.store.Connection;
+import io.sluice.store.ErrorKind;
+import io.sluice.store.StoreException;
+import io.sluice.store.Subject;
+import io.sluice.store.TableWriter;
+import org.apache.flink.api.common.operators.ProcessingTimeService;
+import org.apache.flink.api.connector.sink2.SinkWriter;
+import org.apache.flink.api.connector.sink2.WriterInitContext;
+import org.apache.flink.metrics.Counter;
+import org.apache.flink.table.data.RowData;
+import org.apache.flink.types.RowKind;
+import org.apache.flink.util.IOUtils;
+
+/**
+ * Writes one subtask's rows. They gather in column buffers and are handed over when a batch is full, when the input pauses, or
+ * after a few milliseconds, whichever is first; a checkpoint waits until all of them are durable. All methods and timers run in the
+ * task's own thread.
+ */
+final class SluiceSinkWriter implements SinkWriter<RowData> {
+  private static final int BATCH_ROWS_MAX = 4096;
+  /** Time without a new row after which the rows at hand are handed over. */
+  private static final long PAUSE_MS = 1;
+  /** Longest time that a row waits for others. */
+  private static final long LINGER_MS = 5;
+  /** First and last time between two looks whether rows handed over have become durable. */
+  private static final long CONFIRM_MS_MIN = 10;
+  private static final long CONFIRM_MS_MAX = 1000;
+  /** A native wait cannot be interrupted, so that a task which is cancelled waits this long at most. */
+  private static final Duration FLUSH_SLICE = Duration.ofMillis(100);
+
+  private final Connection connection;
+  private final TableWriter writer;
+  private final ColumnBuffers buffers;
+  private final RowDataColumns columns;
+  private final StoreTable table;
+  private final WriterSettings settings;
+  private final ProcessingTimeService time;
+  private final Counter rowsSent;
+  private final Counter bytesSent;
+  private final Counter rowsFailed;
+
+  private boolean closed;
+  private boolean timerArmed;
+  /** When the oldest row of the buffers came. */
+  private long batchStartMs;
+  private int rowsAtLastLook;
+  /** Whether rows were handed over that nobody has yet seen durable. */
+  private boolean unconfirmed;
+  private long confirmMs = CONFIRM_MS_MIN;
+  private volatile long lastSendMs;
+
+  private SluiceSinkWriter(
+      StoreTable table, WriterSettings settings, Connection connection, TableWriter writer, WriterInitContext context) {
+    this.table = table;
+    this.settings = settings;
+    this.connection = connection;
+    this.writer = writer;
+    int[] positions = allOf(table);
+    this.buffers = new ColumnBuffers(RowDataColumns.layouts(table.rowType(), positions), BATCH_ROWS_MAX, settings.batchBytesMax);
+    this.columns = new RowDataColumns(table.rowType(), positions, buffers);
+    this.time = context.getProcessingTimeService();
+    this.rowsSent = context.metricGroup().getNumRecordsSendCounter();
+    this.bytesSent = context.metricGroup().getNumBytesSendCounter();
+    this.rowsFailed = context.metricGroup().getNumRecordsSendErrorsCounter();
+    context.metricGroup().setCurrentSendTimeGauge(() -> lastSendMs);
+  }
+
+  /** Opens the store and the table. */
+  static SluiceSinkWriter open(StoreTable table, WriterSettings settings, WriterInitContext context) throws IOException {
+    Connection connection = null;
+    TableWriter writer = null;
+    try {
+      connection = Connection.open(table.connectionOptions());
+      writer = connection.writer(WriteRequests.open(table));
+      return new SluiceSinkWriter(table, settings, connection, writer, context);
+    } catch (StoreException e) {
+      IOUtils.closeAllQuietly(writer, connection);
+      throw WriteFailures.of(table, e);
+    }
+  }
+
+  private static int[] allOf(StoreTable table) {
+    int[] positions = new int[table.rowType().getFieldCount()];
+    for (int i = 0; i < positions.length; i++) {
+      positions[i] = i;
+    }
+    return positions;
+  }
+
+  @Override
+  public void write(RowData row, Context context) throws IOException {
+    RowKind kind = row.getRowKind();
+    if (kind == RowKind.UPDATE_BEFORE || kind == RowKind.DELETE && settings.ignoreDelete) {
+      return;
+    }
+    // To the store an insert and an update are the same; saying insert spares it a byte a row.
+    columns.add(row, kind == RowKind.DELETE ? kind.toByteValue() : 0);
+    if (buffers.isFull()) {
+      handOver();
+    } else if (buffers.rowCount() == 1) {
+      batchStartMs = time.getCurrentProcessingTime();
+      rowsAtLastLook = 1;
+      arm(settings.batchTimeout == null ? PAUSE_MS : settings.batchTimeout.toMillis());
+    }
+  }
+
+  /** Hands all rows at hand over. They become durable and visible by themselves. */
+  private void handOver() throws IOException {
+    int rows = buffers.rowCount();
+    if (rows == 0) {
+      return;
+    }
+    long bytes = buffers.bytes();
+    try {
+      writer.write(buffers);
+    } catch (StoreException e) {
+      rowsFailed.inc(rows);
+      throw WriteFailures.of(table, e);
+    }
+    buffers.reset();
+    rowsSent.inc(rows);
+    bytesSent.inc(bytes);
+    lastSendMs = time.getCurrentProcessingTime();
+    unconfirmed = true;
+    confirmMs = CONFIRM_MS_MIN;
+    arm(CONFIRM_MS_MIN);
+  }
+
+  // ---- time
+
+  private void arm(long delayMs) {
+    if (!timerArmed) {
+      timerArmed = true;
+      time.registerTimer(time.getCurrentProcessingTime() + delayMs, this::onTimer);
+    }
+  }
+
+  private void onTimer(long due) throws IOException {
+    timerArmed = false;
+    if (closed) {
+      return;
+    }
+    if (buffers.rowCount() == 0) {
+      confirm();
+      return;
+    }
+    long limitMs = settings.batchTimeout == null ? LINGER_MS : settings.batchTimeout.toMillis();
+    long age = time.getCurrentProcessingTime() - batchStartMs;
+    boolean paused = settings.batchTimeout == null && buffers.rowCount() == rowsAtLastLook;
+    if (paused || age >= limitMs) {
+      handOver();
+    } else {
+      rowsAtLastLook = buffers.rowCount();
+      arm(settings.batchTimeout == null ? PAUSE_MS : limitMs - age);
+    }
+  }
+
+  /** Finds out whether the rows handed over are durable, so that a failure is known without waiting for another row. */
+  private void confirm() throws IOException {
+    if (!unconfirmed) {
+      return;
+    }
+    if (flushed(Duration.ZERO)) {
+      unconfirmed = false;
+    } else {
+      confirmMs = Math.min(2 * confirmMs, CONFIRM_MS_MAX);
+      arm(confirmMs);
+    }
+  }
+
+  // ---- checkpoint and end
+
+  @Override
+  public void flush(boolean endOfInput) throws IOException, InterruptedException {
+    handOver();
+    long start = System.nanoTime();
+    while (!flushed(FLUSH_SLICE)) {
+      if (Thread.interrupted()) {
+        throw new InterruptedException("Interrupted while waiting for rows of table " + table + " to become durable.");
+      }
+      if (System.nanoTime() - start > settings.patience.toNanos()) {
+        throw new IOException(
+            String.format(
+                "Rows of table %s did not become durable within %d s ('client.request-timeout').", table, settings.patience.getSeconds()));
+      }
+    }
+    unconfirmed = false;
+  }
+
+  /** Waits up to a time for all rows handed over to become durable, and returns whether they are. */
+  private boolean flushed(Duration wait) throws IOException {
+    try {
+      writer.flush(wait);
+      return true;
+    } catch (StoreException e) {
+      if (e.kind() == ErrorKind.BUSY && e.subject() != Subject.DISK) {
+        return false;
+      }
+      throw WriteFailures.of(table, e);
+    }
+  }
+
+  /** Gives everything back and writes nothing: what is not flushed comes again from the checkpoint. */
+  @Override
+  public void close() throws Exception {
+    closed = true;
+    IOUtils.closeAll(writer, connection, buffers);
+  }
+}
