@@ -5,7 +5,9 @@
 
 mod catalog;
 mod ddl;
+mod directory;
 mod hint;
+mod registry;
 mod settings;
 
 pub use catalog::{LogOptions, TableMeta};

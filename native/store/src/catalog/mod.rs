@@ -6,6 +6,8 @@
 mod file;
 mod state;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use state::State;
 pub use table::{LogOptions, TableMeta};
@@ -78,11 +80,11 @@ pub(crate) struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// Makes the change durable, then visible.
+    /// Makes the change durable, then visible. The next change waits until this one is dropped.
     ///
     /// # Errors
     /// `Io`, `Busy` (disk full): what readers see is as before, and so is the file unless the disk refuses even that.
-    pub(crate) fn commit(self) -> Result<()> {
+    pub(crate) fn commit(&mut self) -> Result<()> {
         let bytes = file::encode(&self.state)?;
         if let Err(e) = self.catalog.fs.replace(&self.catalog.path, &bytes) {
             self.put_back();

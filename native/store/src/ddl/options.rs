@@ -284,3 +284,38 @@ pub(crate) fn page() -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_sorted_and_their_defaults_are_accepted() {
+        assert!(OPTIONS.is_sorted_by(|a, b| a.key < b.key));
+        for o in OPTIONS.iter().filter(|o| !o.default.is_empty() && !o.default.starts_with('`')) {
+            check_value(o, o.default, true).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_can_be_altered() {
+        let keys: Vec<_> = OPTIONS.iter().filter(|o| o.alterable).map(|o| o.key).collect();
+        assert_eq!(
+            keys,
+            [
+                "table.auto-partition.enabled",
+                "table.auto-partition.num-precreate",
+                "table.auto-partition.num-retention",
+                "table.datalake.auto-compaction",
+                "table.datalake.enabled",
+                "table.datalake.freshness",
+                "table.datalake.historical-partition.enabled",
+                "table.kv.standby-replica.enabled",
+                "table.log.local-ttl",
+                "table.log.tiered.local-segments",
+                "table.log.ttl",
+                "table.statistics.columns",
+            ]
+        );
+    }
+}

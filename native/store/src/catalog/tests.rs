@@ -1,0 +1,128 @@
+//! The catalog's file: it comes back equal, and no damage goes unnoticed or panics.
+
+use super::file::{decode, encode};
+use super::state::State;
+use crate::ddl::BucketLimits;
+use sluice_api::TableChange;
+use sluice_base::{ErrorKind, Subject};
+use sluice_row::{Column, DataType, DatabaseDescriptor, Schema, TableDescriptor, TablePath, TypeRoot};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+fn column(name: &str, root: TypeRoot) -> Column {
+    Column {
+        name: name.to_owned(),
+        data_type: DataType::new(root),
+        comment: Some("é".to_owned()),
+        id: None,
+        agg_function: None,
+    }
+}
+
+fn table(columns: Vec<Column>, primary_key: &[&str]) -> TableDescriptor {
+    TableDescriptor {
+        version: 1,
+        schema: Schema::new(columns, primary_key.iter().map(|s| (*s).to_owned()).collect()),
+        comment: None,
+        partition_key: Vec::new(),
+        bucket_key: Vec::new(),
+        bucket_count: None,
+        properties: BTreeMap::new(),
+        custom_properties: BTreeMap::from([(
+            "schema.watermark.0.strategy.expr".to_owned(),
+            "`ts` - INTERVAL '5' SECOND".to_owned(),
+        )]),
+    }
+}
+
+fn sample() -> State {
+    let mut state = State::new(1);
+    let limits = BucketLimits { default: 1, max: 4096 };
+    state.create_database("d", &DatabaseDescriptor::default(), false, 2).unwrap();
+    let map = TypeRoot::Map(
+        Box::new(DataType::new(TypeRoot::String)),
+        Box::new(DataType::new(TypeRoot::Decimal { precision: 38, scale: 2 })),
+    );
+    for (name, key) in [("log", &[][..]), ("kv", &["b", "a"][..])] {
+        let columns = vec![column("a", TypeRoot::Int), column("b", TypeRoot::String), column("m", map.clone())];
+        state.create_table(&TablePath::new("d", name), &table(columns, key), limits, false, 3).unwrap();
+    }
+    let added = TableChange::AddColumn { column: column("z", TypeRoot::Bytes) };
+    state.alter_table(&TablePath::new("d", "kv"), &[added], false, 4).unwrap();
+    state
+}
+
+fn path() -> &'static Path {
+    Path::new("/s/catalog")
+}
+
+#[test]
+fn comes_back_equal() {
+    let state = sample();
+    let bytes = encode(&state).unwrap();
+    let read = decode(path(), &bytes).unwrap();
+    assert_eq!(encode(&read).unwrap(), bytes);
+    let kv = read.table(&TablePath::new("d", "kv")).unwrap();
+    assert_eq!((kv.id.0, kv.schema_id().0, kv.schemas.len()), (1, 2, 2));
+    assert_eq!((&kv.primary_key[..], &kv.bucket_key[..]), (&[1, 0][..], &[1, 0][..]));
+}
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    let bytes = encode(&sample()).unwrap();
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << bit;
+            match decode(path(), &damaged) {
+                // The case of a hexadecimal digit means nothing.
+                Ok(read) => assert!(at < 40 && encode(&read).unwrap() == bytes, "byte {at} bit {bit}"),
+                Err(e) => {
+                    assert!(
+                        matches!(e.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported),
+                        "byte {at} bit {bit}: {e}"
+                    );
+                    assert!(e.message().contains("/s/catalog"), "{e}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_cut_is_noticed() {
+    let bytes = encode(&sample()).unwrap();
+    for length in 0..bytes.len() {
+        assert_eq!(decode(path(), &bytes[..length]).unwrap_err().kind(), ErrorKind::Corrupt, "{length}");
+    }
+    let mut longer = bytes;
+    longer.push(b' ');
+    assert_eq!(decode(path(), &longer).unwrap_err().kind(), ErrorKind::Corrupt);
+}
+
+#[test]
+fn a_newer_format_is_refused_by_name() {
+    let e = decode(path(), b"SLUICE-CATALOG 2 0 00000000\n").unwrap_err();
+    assert_eq!((e.kind(), e.subject()), (ErrorKind::Unsupported, Subject::Store));
+    assert!(e.message().contains("format 2") && e.message().contains("newer Sluice"), "{e}");
+}
+
+#[test]
+fn content_that_contradicts_itself_is_refused() {
+    let text = String::from_utf8(encode(&sample()).unwrap()).unwrap();
+    let body = text.split_once('\n').unwrap().1;
+    for (from, to) in [
+        (r#""next_table_id":2"#, r#""next_table_id":1"#),
+        (r#""schema_id":2"#, r#""schema_id":1"#),
+        (r#""primary_key":["b","a"]"#, r#""primary_key":["b","x"]"#),
+        (r#""database":"d""#, r#""database":"e""#),
+        (r#""table.kv.format-version":"2""#, r#""table.kv.format-version":"7""#),
+        (r#""type":"BYTES""#, r#""type":"BITES""#),
+    ] {
+        assert!(body.contains(from), "{from}");
+        let body = body.replace(from, to);
+        let whole = format!("SLUICE-CATALOG 1 {} {:08x}\n{body}", body.len(), crc32c::crc32c(body.as_bytes()));
+        let e = decode(path(), whole.as_bytes()).unwrap_err();
+        assert!(e.message().contains("/s/catalog"), "{e}");
+    }
+}
