@@ -1,0 +1,45 @@
+package io.sluice.flink.lookup;
+
+import java.util.List;
+
+import io.sluice.flink.StoreTable;
+import io.sluice.flink.source.StoreTableClient;
+import io.sluice.store.KeyLookup;
+import io.sluice.store.RowBlock;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+
+/** An open lookup into one table. Threads may share it, each with batches of its own. */
+public final class KeySession implements AutoCloseable {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final KeyLookup lookup;
+
+  private KeySession(KeyLookup lookup) {
+    this.lookup = lookup;
+  }
+
+  /**
+   * Opens a lookup on somebody's connection.
+   *
+   * @param keyColumns names of the key's columns in the order in which batches hold them
+   * @param columns names of the columns wanted
+   */
+  public static KeySession open(StoreTableClient client, StoreTable table, List<String> keyColumns, List<String> columns) {
+    ObjectNode options = JSON.createObjectNode();
+    options.set("path", StoreTableClient.path(table));
+    options.set("key_columns", JSON.valueToTree(keyColumns));
+    options.set("projection", JSON.valueToTree(client.positions(columns)));
+    return new KeySession(client.connection().lookup(options.toString()));
+  }
+
+  /** Looks all keys of a batch up; the batch can be used anew afterwards. The rows found are nobody else's. */
+  public RowBlock lookUp(KeyBatch keys) {
+    return lookup.lookup(keys.buffers());
+  }
+
+  @Override
+  public void close() {
+    lookup.close();
+  }
+}

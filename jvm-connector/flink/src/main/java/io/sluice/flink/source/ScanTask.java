@@ -1,0 +1,77 @@
+package io.sluice.flink.source;
+
+import java.io.Serializable;
+import java.util.List;
+
+import javax.annotation.Nullable;
+
+import org.apache.flink.table.types.logical.RowType;
+
+/** What one scan reads of its table, after the planner has pushed down what it could. */
+public final class ScanTask implements Serializable {
+  private static final long serialVersionUID = 1L;
+
+  private final RowType rowType;
+  @Nullable private final Long limit;
+  @Nullable private final PointQuery point;
+  private final int counts;
+
+  private ScanTask(RowType rowType, @Nullable Long limit, @Nullable PointQuery point, int counts) {
+    this.rowType = rowType;
+    this.limit = limit;
+    this.point = point;
+    this.counts = counts;
+  }
+
+  /** All rows, with some columns. */
+  public static ScanTask rows(RowType columns) {
+    return new ScanTask(columns, null, null, 0);
+  }
+
+  /** At least {@code limit} rows if the table has as many, at most so many of each bucket. */
+  public static ScanTask limited(RowType columns, long limit) {
+    return new ScanTask(columns, limit, null, 0);
+  }
+
+  /** The row of one primary key. */
+  public static ScanTask point(RowType columns, PointQuery point) {
+    return new ScanTask(columns, null, point, 0);
+  }
+
+  /** One row that holds the number of rows as often as there are columns. */
+  public static ScanTask count(RowType counts) {
+    return new ScanTask(counts, null, null, counts.getFieldCount());
+  }
+
+  /** Names and types of the rows that come out. */
+  public RowType rowType() {
+    return rowType;
+  }
+
+  /** Names of the table's columns to read. */
+  public List<String> columns() {
+    return rowType.getFieldNames();
+  }
+
+  /** The most rows wanted of a bucket; null = all. */
+  @Nullable
+  public Long limit() {
+    return limit;
+  }
+
+  /** The key to look up instead of scanning; null = scan. */
+  @Nullable
+  public PointQuery point() {
+    return point;
+  }
+
+  /** Whether only the number of rows is wanted. */
+  public boolean isCount() {
+    return counts > 0;
+  }
+
+  /** Whether one reader answers it alone. */
+  public boolean isSingle() {
+    return isCount() || point != null;
+  }
+}

@@ -1,0 +1,128 @@
+package io.sluice.flink.source.reader;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+
+import io.sluice.flink.StoreTable;
+import io.sluice.flink.source.ScanSettings;
+import io.sluice.flink.source.ScanTask;
+import io.sluice.flink.source.enumerator.NothingToRead;
+import io.sluice.flink.source.enumerator.SnapshotsRead;
+import io.sluice.flink.source.split.SluiceSplit;
+import io.sluice.flink.source.split.SluiceSplitState;
+import io.sluice.flink.source.split.SplitStart;
+import org.apache.flink.api.connector.source.ReaderOutput;
+import org.apache.flink.api.connector.source.SourceEvent;
+import org.apache.flink.api.connector.source.SourceReaderContext;
+import org.apache.flink.connector.base.source.reader.SingleThreadMultiplexSourceReaderBase;
+import org.apache.flink.core.io.InputStatus;
+import org.apache.flink.table.data.RowData;
+
+/** Reads all splits of one subtask through one thread and one native scanner. */
+public final class SluiceSourceReader
+    extends SingleThreadMultiplexSourceReaderBase<SplitRecord, RowData, SluiceSplit, SluiceSplitState> {
+  private final boolean leasesSnapshots;
+  /** Splits that a checkpoint holds behind their snapshot, by the checkpoint's id. */
+  private final NavigableMap<Long, List<String>> behindSnapshot = new TreeMap<>();
+
+  private final Set<String> reported = new HashSet<>();
+  private boolean markIdle;
+
+  private SluiceSourceReader(
+      SourceReaderContext context,
+      StoreTable table,
+      ScanSettings settings,
+      ScanTask task,
+      ReaderMetrics metrics,
+      Consumer<SluiceSplitState> leftSnapshot) {
+    super(() -> new SluiceSplitReader(table, task, metrics), new RowEmitter(leftSnapshot), context.getConfiguration(), context);
+    this.leasesSnapshots = settings.readsSnapshots(table.hasPrimaryKey());
+  }
+
+  /** A reader for one subtask. */
+  public static SluiceSourceReader create(SourceReaderContext context, StoreTable table, ScanSettings settings, ScanTask task) {
+    Consumer<SluiceSplitState> leftSnapshot =
+        state -> context.sendSourceEventToCoordinator(new SnapshotsRead(List.of(state.splitId()), false));
+    return new SluiceSourceReader(context, table, settings, task, new ReaderMetrics(context), leftSnapshot);
+  }
+
+  @Override
+  public void start() {
+    if (getNumberOfCurrentlyAssignedSplits() == 0) {
+      context.sendSplitRequest();
+    }
+  }
+
+  @Override
+  public void handleSourceEvents(SourceEvent event) {
+    if (event instanceof NothingToRead) {
+      markIdle = true;
+      splitFetcherManager.getQueue().notifyAvailable();
+    } else {
+      super.handleSourceEvents(event);
+    }
+  }
+
+  @Override
+  public InputStatus pollNext(ReaderOutput<RowData> output) throws Exception {
+    if (markIdle) {
+      markIdle = false;
+      if (getNumberOfCurrentlyAssignedSplits() == 0) {
+        output.markIdle();
+      }
+    }
+    return super.pollNext(output);
+  }
+
+  @Override
+  public List<SluiceSplit> snapshotState(long checkpointId) {
+    List<SluiceSplit> splits = super.snapshotState(checkpointId);
+    if (leasesSnapshots) {
+      List<String> behind = new ArrayList<>();
+      for (SluiceSplit split : splits) {
+        if (split.start().kind() == SplitStart.Kind.LOG && !reported.contains(split.splitId())) {
+          behind.add(split.splitId());
+        }
+      }
+      if (!behind.isEmpty()) {
+        behindSnapshot.put(checkpointId, behind);
+      }
+    }
+    return splits;
+  }
+
+  @Override
+  public void notifyCheckpointComplete(long checkpointId) throws Exception {
+    super.notifyCheckpointComplete(checkpointId);
+    NavigableMap<Long, List<String>> covered = behindSnapshot.headMap(checkpointId, true);
+    Set<String> done = new HashSet<>();
+    covered.values().forEach(done::addAll);
+    done.removeAll(reported);
+    covered.clear();
+    if (!done.isEmpty()) {
+      reported.addAll(done);
+      context.sendSourceEventToCoordinator(new SnapshotsRead(done, true));
+    }
+  }
+
+  @Override
+  protected void onSplitFinished(Map<String, SluiceSplitState> finished) {
+    // Nothing to ask for: the enumerator gives out all splits at once.
+  }
+
+  @Override
+  protected SluiceSplitState initializedState(SluiceSplit split) {
+    return new SluiceSplitState(split);
+  }
+
+  @Override
+  protected SluiceSplit toSplitType(String splitId, SluiceSplitState state) {
+    return state.toSplit();
+  }
+}
