@@ -1,4 +1,5 @@
 # Sourced by the other scripts: telling what goes on. They set `log` to the file that takes a long step's output.
+# shellcheck disable=SC2154
 # shellcheck shell=bash
 
 say() { printf '%s\n' "$*"; }
