@@ -8,12 +8,15 @@
 
 mod arrow_body;
 mod batch;
+mod file_header;
 mod index;
 mod log;
 mod recover;
+mod recovery_point;
 mod retention;
 mod segment;
 mod settings;
+mod walk;
 
 pub use arrow_body::BatchDecoder;
 pub use batch::{BATCH_HEADER_BYTES, BatchHeader, encode_batch, verify_crc};

@@ -1,11 +1,23 @@
 //! One bucket's log: append, sync, read, find by time, expire.
+//!
+//! Locks, in this order: `syncing` (one sync at a time; those who wait for it find their batches already synced), `appender`
+//! (one append at a time, never held while the disk syncs), `segments` (the list, held for moments). Readers take only the last.
 
-use crate::recover::Recovery;
-use crate::{BatchHeader, LogSettings};
+use crate::index::Entry;
+use crate::recover::{Opened, Recovery, recover};
+use crate::recovery_point::RecoveryPoint;
+use crate::retention::{Age, may_go};
+use crate::segment::{Request, Segment, lock};
+use crate::{BatchHeader, LogSettings, batch};
 use arrow_buffer::Buffer;
-use sluice_base::{Clock, Error, Fs, Offset, Result};
-use std::path::Path;
-use std::sync::Arc;
+use sluice_base::{Clock, Error, ErrorKind, Fs, FsFile, Offset, Result, Subject};
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+/// So many closed segments keep their file open and their index in memory, the last used ones.
+const CLOSED_SEGMENTS_OPEN_MAX: usize = 4;
 
 /// What became of an appended batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,84 +35,452 @@ pub struct Appended {
 pub struct StoredBatch {
     /// Its header.
     pub header: BatchHeader,
-    /// All its bytes, header too.
+    /// All its bytes, header too. Batches of one read share memory.
     pub bytes: Buffer,
 }
 
-/// One bucket's log. One appender at a time (its own lock); readers and `sync` do not block it.
+/// One bucket's log. `Send` and `Sync`. One appender at a time, by a lock; neither readers nor `sync` hold it up.
 #[derive(Debug)]
-pub struct Log {}
+pub struct Log {
+    fs: Arc<dyn Fs>,
+    clock: Arc<dyn Clock>,
+    dir: PathBuf,
+    settings: LogSettings,
+    segments: RwLock<Vec<Arc<Segment>>>,
+    appender: Mutex<Appender>,
+    syncing: Mutex<Syncing>,
+    end: AtomicI64,
+    durable: AtomicI64,
+    size_bytes: AtomicU64,
+    /// Why no more may be written, once a sync has failed.
+    poison: OnceLock<String>,
+    /// Closed segments that keep file and index at hand.
+    at_hand: Mutex<VecDeque<Arc<Segment>>>,
+}
+
+/// The segment that takes appends.
+#[derive(Debug, Clone)]
+struct Active {
+    segment: Arc<Segment>,
+    file: Arc<dyn FsFile>,
+}
+
+#[derive(Debug)]
+struct Appender {
+    active: Option<Active>,
+    last_timestamp_ms: i64,
+    /// Bytes of a failed write may stand behind the good end.
+    torn: bool,
+    /// Files of segments that were closed since the last sync.
+    unsynced: Vec<Arc<dyn FsFile>>,
+    /// Whether a segment was created since the last sync.
+    created: bool,
+    /// Bytes appended since the log was opened.
+    appended_bytes: u64,
+}
+
+/// What one sync of the disk covered.
+struct Synced {
+    point: RecoveryPoint,
+    rolled: bool,
+    appended_bytes: u64,
+}
+
+#[derive(Debug)]
+struct Syncing {
+    saved: Option<RecoveryPoint>,
+    /// What had been appended when it was saved.
+    saved_at_bytes: u64,
+}
 
 impl Log {
-    /// Opens the log in `dir`, creating it when missing. Only what was written after the last recovery point is checked.
+    /// Opens the log in `dir`, creating the directory when missing. Only what was written after the last recovery point is
+    /// checked, so this takes time by what a crash left unsaved, not by the log's size. All that is there afterwards is durable.
     ///
     /// # Errors
-    /// `Corrupt`, `Unsupported` (newer format), `Io`.
-    pub fn open(
-        _fs: Arc<dyn Fs>,
-        _clock: Arc<dyn Clock>,
-        _dir: &Path,
-        _settings: LogSettings,
-    ) -> Result<(Self, Recovery)> {
-        Err(Error::internal("not written yet"))
+    /// `Invalid` for settings that cannot work; `Corrupt` when a segment is missing; `Unsupported` naming a file of a newer
+    /// version; `Io`; `Busy` about `Disk`.
+    pub fn open(fs: Arc<dyn Fs>, clock: Arc<dyn Clock>, dir: &Path, settings: LogSettings) -> Result<(Self, Recovery)> {
+        settings.validate()?;
+        fs.create_dir_all(dir)?;
+        let opened = recover(fs.as_ref(), dir, &settings)
+            .map_err(|e| e.context(format_args!("while opening the log {}", dir.display())))?;
+        let report = opened.report.clone();
+        let log = Self::from_opened(fs, clock, dir, settings, opened)?;
+        if report.checked_bytes > 0 || report.cut.is_some() {
+            // Best effort (the disk may be full): without it the next opening checks the same again.
+            let _ = log.save_point(&mut lock(&log.syncing));
+        }
+        Ok((log, report))
     }
-    /// Appends one encoded batch, stamping offset and timestamp into it. Written, not synced.
-    ///
-    /// # Errors
-    /// `Busy` about `Disk`, `Io`: the log is as before. `Closed` after a failed sync.
-    pub fn append(&self, _batch: &mut [u8]) -> Result<Appended> {
-        Err(Error::internal("not written yet"))
+
+    fn from_opened(
+        fs: Arc<dyn Fs>,
+        clock: Arc<dyn Clock>,
+        dir: &Path,
+        settings: LogSettings,
+        opened: Opened,
+    ) -> Result<Self> {
+        let active = match opened.segments.last().filter(|_| opened.appendable) {
+            Some(segment) => Some(Active { segment: Arc::clone(segment), file: segment.file(fs.as_ref())? }),
+            None => None,
+        };
+        let size = opened.segments.iter().map(|s| s.bytes()).sum();
+        let appender = Appender {
+            active,
+            last_timestamp_ms: opened.last_timestamp_ms,
+            torn: false,
+            unsynced: Vec::new(),
+            created: false,
+            appended_bytes: 0,
+        };
+        Ok(Self {
+            fs,
+            clock,
+            dir: dir.to_owned(),
+            settings,
+            segments: RwLock::new(opened.segments),
+            appender: Mutex::new(appender),
+            syncing: Mutex::new(Syncing { saved: opened.point, saved_at_bytes: 0 }),
+            end: AtomicI64::new(opened.end),
+            durable: AtomicI64::new(opened.end),
+            size_bytes: AtomicU64::new(size),
+            poison: OnceLock::new(),
+            at_hand: Mutex::default(),
+        })
     }
-    /// Makes all appended so far durable; returns that end.
+
+    /// Appends one encoded batch after stamping its base offset and its timestamp (now, but never before the last one) into it.
+    /// Readers see it at once; it is durable after the next [`Log::sync`]. The checksum is not verified.
     ///
     /// # Errors
-    /// `Io`: the log takes no more appends until reopened.
+    /// `Invalid` about `Row` for bytes that are not exactly one batch; `Busy` about `Disk` or `Io`: the log is as it was and
+    /// the same call may succeed later; `Closed` after a failed sync.
+    pub fn append(&self, batch: &mut [u8]) -> Result<Appended> {
+        let header = BatchHeader::parse(batch)?;
+        if header.total_bytes() != batch.len() {
+            let (told, there) = (header.total_bytes(), batch.len());
+            return Err(Error::invalid(Subject::Row, format!("a batch of {told} bytes was given {there}")));
+        }
+        let mut appender = lock(&self.appender);
+        self.refuse_poisoned()?;
+        let active = self.room_for(&mut appender, batch.len() as u64)?;
+        let (position, base_offset) = (active.segment.bytes(), self.end_offset());
+        let timestamp_ms = self.clock.now_ms().max(appender.last_timestamp_ms);
+        batch::stamp(batch, base_offset, timestamp_ms)?;
+        let next_offset = BatchHeader { base_offset, ..header }.next_offset();
+        appender.torn = true;
+        if let Err(e) = active.file.write_at(batch, position) {
+            appender.torn = active.file.set_len(position).is_err();
+            return Err(e);
+        }
+        appender.torn = false;
+        appender.last_timestamp_ms = timestamp_ms;
+        let entry = Entry { offset: base_offset, position, timestamp_ms };
+        active.segment.publish(entry, position + batch.len() as u64, next_offset);
+        self.size_bytes.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        appender.appended_bytes += batch.len() as u64;
+        self.end.store(next_offset, Ordering::Release);
+        Ok(Appended { base_offset, next_offset, timestamp_ms })
+    }
+
+    fn refuse_poisoned(&self) -> Result<()> {
+        match self.poison.get() {
+            Some(why) => Err(Error::new(
+                ErrorKind::Closed,
+                Subject::Bucket,
+                format!(
+                    "the log {} takes no more writes: {why}; close the store and open it again",
+                    self.dir.display()
+                ),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The segment that the next `bytes` go to, without a leftover behind its good end.
+    fn room_for(&self, appender: &mut Appender, bytes: u64) -> Result<Active> {
+        if let Some(active) = &appender.active {
+            let used = active.segment.bytes();
+            if appender.torn {
+                active.file.set_len(used)?;
+                appender.torn = false;
+            }
+            let fits = used.saturating_add(bytes) <= self.settings.segment_bytes_max;
+            if fits || active.segment.end() == active.segment.base {
+                return Ok(active.clone());
+            }
+        }
+        self.roll(appender)
+    }
+
+    fn roll(&self, appender: &mut Appender) -> Result<Active> {
+        let base = self.end_offset();
+        let interval = self.settings.index_interval_bytes;
+        let (segment, file) = match Segment::create(self.fs.as_ref(), &self.dir, base, interval) {
+            Ok(created) => created,
+            Err(e) => {
+                // Best effort: an empty leftover is used again by the next attempt and dropped by the next opening.
+                let _ = self.fs.remove(&crate::segment::log_path(&self.dir, base));
+                return Err(e);
+            }
+        };
+        let active = Active { segment: Arc::new(segment), file };
+        self.segments.write().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&active.segment));
+        self.size_bytes.fetch_add(active.segment.bytes(), Ordering::Relaxed);
+        if let Some(old) = appender.active.replace(active.clone()) {
+            appender.unsynced.push(old.file);
+        }
+        appender.created = true;
+        Ok(active)
+    }
+
+    /// Makes all that was appended so far durable and returns that end. Concurrent calls share one sync of the disk; appends
+    /// go on meanwhile.
+    ///
+    /// # Errors
+    /// `Io`: what was not durable may be lost, and the log takes no more appends until it is opened again (`Closed`).
+    /// Reading goes on.
     pub fn sync(&self) -> Result<Offset> {
-        Err(Error::internal("not written yet"))
+        let wanted = self.end_offset();
+        if self.durable_offset() >= wanted {
+            return Ok(self.durable_offset());
+        }
+        let mut syncing = lock(&self.syncing);
+        if self.durable_offset() >= wanted {
+            return Ok(self.durable_offset());
+        }
+        self.refuse_poisoned()?;
+        let synced = self.sync_files().inspect_err(|e| {
+            // Only the first reason is kept; the one before it explains all later ones.
+            let _ = self.poison.set(format!("a sync failed ({e})"));
+        })?;
+        self.durable.store(synced.point.offset, Ordering::Release);
+        let unsaved = synced.appended_bytes.saturating_sub(syncing.saved_at_bytes);
+        if synced.rolled || unsaved >= self.settings.recovery_interval_bytes {
+            // Tried once an interval and best effort: an older recovery point only makes the next opening check more.
+            syncing.saved_at_bytes = synced.appended_bytes;
+            let _ = self.save(&mut syncing, synced.point);
+        }
+        Ok(synced.point.offset)
     }
-    /// First offset still kept.
-    pub fn start_offset(&self) -> Offset {
-        0
+
+    /// Syncs all that is dirty, older segments first: a segment's durable content implies that of those before it.
+    fn sync_files(&self) -> Result<Synced> {
+        let mut appender = lock(&self.appender);
+        let Some(active) = appender.active.clone() else {
+            return Err(Error::internal("a log without a segment has nothing to sync"));
+        };
+        let closed = std::mem::take(&mut appender.unsynced);
+        let rolled = std::mem::take(&mut appender.created);
+        let (point, appended_bytes) = (self.point_at(&active, &appender), appender.appended_bytes);
+        drop(appender);
+        for file in &closed {
+            file.sync()?;
+        }
+        active.file.sync()?;
+        if rolled {
+            self.fs.sync_dir(&self.dir)?;
+        }
+        Ok(Synced { point, rolled, appended_bytes })
     }
-    /// Offset behind the last appended record.
-    pub fn end_offset(&self) -> Offset {
-        0
+
+    fn point_at(&self, active: &Active, appender: &Appender) -> RecoveryPoint {
+        RecoveryPoint {
+            segment: active.segment.base,
+            position: active.segment.bytes(),
+            offset: self.end_offset(),
+            timestamp_ms: appender.last_timestamp_ms,
+        }
     }
-    /// Offset behind the last durable record.
-    pub fn durable_offset(&self) -> Offset {
-        0
-    }
-    /// Bytes of all segments.
-    pub fn size_bytes(&self) -> u64 {
-        0
-    }
-    /// Whole batches from the one that holds `from` on, as long as they begin below `limit`, up to about `bytes_max` bytes, but at
-    /// least one if there is one.
+
+    /// Syncs and saves the recovery point, so that the next opening has nothing to check. For closing.
     ///
     /// # Errors
-    /// `Invalid` about `Offset` naming the valid range; `Corrupt` naming file and position.
-    pub fn read(&self, _from: Offset, _limit: Offset, _bytes_max: usize) -> Result<Vec<StoredBatch>> {
-        Err(Error::internal("not written yet"))
-    }
-    /// Offset of the first batch with a timestamp of at least `timestamp_ms`.
-    ///
-    /// # Errors
-    /// `Corrupt`, `Io`.
-    pub fn offset_for_timestamp(&self, _timestamp_ms: i64) -> Result<Option<Offset>> {
-        Err(Error::internal("not written yet"))
-    }
-    /// Drops whole closed segments older than the time to live and wholly below `keep_from`; returns their base offsets.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn expire(&self, _now_ms: i64, _ttl_ms: Option<i64>, _keep_from: Offset) -> Result<Vec<Offset>> {
-        Err(Error::internal("not written yet"))
-    }
-    /// Syncs and saves the recovery point, so that the next opening has nothing to check.
-    ///
-    /// # Errors
-    /// As [`Log::sync`].
+    /// As [`Log::sync`]; `Busy` about `Disk` or `Io` when only saving failed: nothing is lost, the next opening checks more.
     pub fn save_recovery_point(&self) -> Result<()> {
-        Err(Error::internal("not written yet"))
+        self.sync()?;
+        self.save_point(&mut lock(&self.syncing))
+    }
+
+    /// Saves the recovery point at the durable end, if that is the end.
+    fn save_point(&self, syncing: &mut Syncing) -> Result<()> {
+        let point = {
+            let appender = lock(&self.appender);
+            appender.active.as_ref().map(|active| self.point_at(active, &appender))
+        };
+        match point.filter(|p| p.offset == self.durable_offset() && syncing.saved != Some(*p)) {
+            Some(point) => self.save(syncing, point),
+            None => Ok(()),
+        }
+    }
+
+    /// Saves indexes, then the point that makes them believed.
+    fn save(&self, syncing: &mut Syncing, point: RecoveryPoint) -> Result<()> {
+        let from = syncing.saved.map_or(i64::MIN, |p| p.segment);
+        let segments = self.all_segments();
+        for segment in segments.iter().filter(|s| s.base >= from && s.base < point.segment) {
+            segment.save_index(self.fs.as_ref(), u64::MAX)?;
+            self.keep_at_hand(segment);
+        }
+        if let Some(active) = segments.iter().find(|s| s.base == point.segment) {
+            active.save_index(self.fs.as_ref(), point.position)?;
+        }
+        point.save(self.fs.as_ref(), &self.dir)?;
+        syncing.saved = Some(point);
+        Ok(())
+    }
+
+    /// First offset that is still kept.
+    #[must_use]
+    pub fn start_offset(&self) -> Offset {
+        let segments = self.segments.read().unwrap_or_else(PoisonError::into_inner);
+        segments.first().map_or_else(|| self.end_offset(), |s| s.base)
+    }
+
+    /// Offset behind the last appended record.
+    #[must_use]
+    pub fn end_offset(&self) -> Offset {
+        self.end.load(Ordering::Acquire)
+    }
+
+    /// Offset behind the last durable record.
+    #[must_use]
+    pub fn durable_offset(&self) -> Offset {
+        self.durable.load(Ordering::Acquire)
+    }
+
+    /// Bytes of all segments.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whole batches in order: from the one that holds offset `from`, as long as they begin below `limit`, together at most
+    /// `bytes_max` bytes, but at least one if there is one. Nothing when `from` has reached `limit` or the end. One read of the file as a rule.
+    ///
+    /// # Errors
+    /// `Invalid` about `Offset`, naming the valid range, when `from` lies outside it; `Corrupt` naming file and position, while
+    /// other parts stay readable; `Io`.
+    pub fn read(&self, from: Offset, limit: Offset, bytes_max: usize) -> Result<Vec<StoredBatch>> {
+        let limit = limit.min(self.end_offset());
+        let Some(segment) = self.segment_of(from)?.filter(|_| from < limit) else { return Ok(Vec::new()) };
+        let request = Request { from, limit, bytes_max, verify: self.settings.verify_on_read };
+        let read = segment.read(self.fs.as_ref(), request);
+        self.keep_at_hand(&segment);
+        match read {
+            // Retention took the file between the look at the list and the read.
+            Err(e) if e.kind() == ErrorKind::NotFound => Err(self.segment_of(from).err().unwrap_or(e)),
+            read => read,
+        }
+    }
+
+    /// The segment that an offset falls into; `None` in an empty log.
+    fn segment_of(&self, offset: Offset) -> Result<Option<Arc<Segment>>> {
+        let segments = self.segments.read().unwrap_or_else(PoisonError::into_inner);
+        let end = self.end_offset();
+        let start = segments.first().map_or(end, |s| s.base);
+        if !(start..=end).contains(&offset) {
+            let log = self.dir.display();
+            let what =
+                format!("offset {offset} is out of range: the log {log} holds offsets {start} to {end} (exclusive)");
+            return Err(Error::invalid(Subject::Offset, what));
+        }
+        let below = segments.partition_point(|s| s.base <= offset);
+        Ok(below.checked_sub(1).and_then(|i| segments.get(i)).cloned())
+    }
+
+    fn all_segments(&self) -> Vec<Arc<Segment>> {
+        self.segments.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes that a segment was used; the closed one that was used longest ago gives up its file and index.
+    fn keep_at_hand(&self, segment: &Arc<Segment>) {
+        let newest = self.segments.read().unwrap_or_else(PoisonError::into_inner).last().map(|s| s.base);
+        if newest.is_none_or(|newest| segment.base >= newest) {
+            return;
+        }
+        let mut at_hand = lock(&self.at_hand);
+        if at_hand.back().is_some_and(|s| s.base == segment.base) {
+            return;
+        }
+        at_hand.retain(|s| s.base != segment.base);
+        at_hand.push_back(Arc::clone(segment));
+        if at_hand.len() > CLOSED_SEGMENTS_OPEN_MAX
+            && let Some(oldest) = at_hand.pop_front()
+        {
+            oldest.forget();
+        }
+    }
+
+    fn last_timestamp(&self, segment: &Arc<Segment>) -> Result<Option<i64>> {
+        let last = segment.ask(self.fs.as_ref(), |index| index.last_timestamp_ms)?;
+        self.keep_at_hand(segment);
+        Ok(last)
+    }
+
+    /// Timestamp of a closed segment's last batch. A damaged segment is as old as the one behind it, or else it would stay for ever.
+    fn age(&self, segment: &Arc<Segment>, next: &Arc<Segment>) -> Result<Option<i64>> {
+        match self.last_timestamp(segment) {
+            Err(e) if e.kind() == ErrorKind::Corrupt => Ok(Some(self.last_timestamp(next)?.unwrap_or(i64::MAX))),
+            last => last,
+        }
+    }
+
+    /// Base offset of the first batch with a timestamp of at least `timestamp_ms`; `None` when all are older.
+    ///
+    /// # Errors
+    /// `Corrupt` naming file and position; `Io`.
+    pub fn offset_for_timestamp(&self, timestamp_ms: i64) -> Result<Option<Offset>> {
+        let segments = self.all_segments();
+        let (mut low, mut high) = (0, segments.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let Some(segment) = segments.get(middle) else { break };
+            match self.last_timestamp(segment)? {
+                Some(last) if last >= timestamp_ms => high = middle,
+                _ => low = middle + 1,
+            }
+        }
+        match segments.get(low) {
+            Some(segment) => segment.find_time(self.fs.as_ref(), timestamp_ms),
+            None => Ok(None),
+        }
+    }
+
+    /// Drops whole closed segments, oldest first, that are older than the time to live and wholly below `keep_from`. Returns
+    /// their base offsets. The start moves before the files go, so that a reader is told the true range.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`: segments that were dropped stay dropped; files that could not be removed return with the next opening.
+    pub fn expire(&self, now_ms: i64, ttl_ms: Option<i64>, keep_from: Offset) -> Result<Vec<Offset>> {
+        if ttl_ms.is_none() {
+            return Ok(Vec::new());
+        }
+        let mut gone = Vec::new();
+        let segments = self.all_segments();
+        for (segment, next) in segments.iter().zip(segments.iter().skip(1)) {
+            let durable = next.base <= self.durable_offset();
+            let age = Age { end: next.base, last_timestamp_ms: self.age(segment, next)? };
+            if !durable || !may_go(age, now_ms, ttl_ms, keep_from) {
+                break;
+            }
+            gone.push(Arc::clone(segment));
+        }
+        let kept_from = gone.last().map_or(i64::MIN, |s| s.base);
+        self.segments.write().unwrap_or_else(PoisonError::into_inner).retain(|s| s.base > kept_from);
+        lock(&self.at_hand).retain(|s| s.base > kept_from);
+        for segment in &gone {
+            self.size_bytes.fetch_sub(segment.bytes(), Ordering::Relaxed);
+            self.fs.remove(&segment.index_path)?;
+            self.fs.remove(&segment.path)?;
+        }
+        if !gone.is_empty() {
+            self.fs.sync_dir(&self.dir)?;
+        }
+        Ok(gone.iter().map(|s| s.base).collect())
     }
 }
+
+#[cfg(test)]
+mod tests;

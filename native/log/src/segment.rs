@@ -1,1 +1,376 @@
-//! Placeholder until it is written.
+//! One segment: a file of batches behind a header, and its index.
+//!
+//! The appender publishes a batch by moving `bytes` and `end`; readers look at nothing behind them and take no lock that the
+//! appender holds while it writes. A closed segment opens its file and loads its index when somebody asks.
+
+use crate::batch::verify_crc;
+use crate::file_header::{self, FILE_HEADER_BYTES, SEGMENT_MAGIC};
+use crate::index::{Entry, Index};
+use crate::walk::{HEADER_CHUNK_BYTES, Walk, damaged_at};
+use crate::{BATCH_HEADER_BYTES, BatchHeader, StoredBatch};
+use arrow_buffer::{Buffer, MutableBuffer};
+use sluice_base::{Fs, FsFile, Offset, Result};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+/// Read at least so much at once, however little was asked for.
+const READ_BYTES_MIN: usize = 64 << 10;
+
+/// Locks; a panic of another holder leaves nothing half done that matters, for positions move last.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Name of a segment file.
+pub(crate) fn log_path(dir: &Path, base: Offset) -> PathBuf {
+    dir.join(format!("{base:020}.log"))
+}
+
+/// Name of an index file.
+pub(crate) fn index_path(dir: &Path, base: Offset) -> PathBuf {
+    dir.join(format!("{base:020}.index"))
+}
+
+/// One segment.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub base: Offset,
+    pub path: PathBuf,
+    pub index_path: PathBuf,
+    interval_bytes: u64,
+    /// Length of the good part of the file.
+    bytes: AtomicU64,
+    /// Offset behind its last record.
+    end: AtomicI64,
+    file: Mutex<Option<Arc<dyn FsFile>>>,
+    index: RwLock<Option<Index>>,
+}
+
+impl Segment {
+    /// A closed segment whose file is not open yet.
+    pub(crate) fn closed(dir: &Path, base: Offset, end: Offset, bytes: u64, interval_bytes: u64) -> Self {
+        Self {
+            base,
+            path: log_path(dir, base),
+            index_path: index_path(dir, base),
+            interval_bytes,
+            bytes: AtomicU64::new(bytes),
+            end: AtomicI64::new(end),
+            file: Mutex::new(None),
+            index: RwLock::new(None),
+        }
+    }
+
+    /// Keeps what is known of an open segment.
+    #[must_use]
+    pub(crate) fn with_open(self, file: Option<Arc<dyn FsFile>>, index: Index) -> Self {
+        Self { file: Mutex::new(file), index: RwLock::new(Some(index)), ..self }
+    }
+
+    /// Creates the file of a new segment, or makes a leftover of a failed attempt empty.
+    ///
+    /// # Errors
+    /// `Io`, `Busy` about `Disk`; nothing of it counts then.
+    pub(crate) fn create(
+        fs: &dyn Fs,
+        dir: &Path,
+        base: Offset,
+        interval_bytes: u64,
+    ) -> Result<(Self, Arc<dyn FsFile>)> {
+        let path = log_path(dir, base);
+        let file = fs.open(&path)?;
+        file.set_len(0)?;
+        file.write_at(&file_header::encode(SEGMENT_MAGIC, base, &[0; file_header::BODY_BYTES]), 0)?;
+        let segment = Self::closed(dir, base, base, FILE_HEADER_BYTES, interval_bytes);
+        Ok((segment.with_open(Some(Arc::clone(&file)), Index::default()), file))
+    }
+
+    /// Length of the good part of the file.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Acquire)
+    }
+
+    /// Offset behind its last record.
+    pub(crate) fn end(&self) -> Offset {
+        self.end.load(Ordering::Acquire)
+    }
+
+    /// Makes a written batch visible to readers.
+    pub(crate) fn publish(&self, batch: Entry, bytes: u64, end: Offset) {
+        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        index.get_or_insert_default().note(batch, self.interval_bytes);
+        drop(index);
+        self.bytes.store(bytes, Ordering::Release);
+        self.end.store(end, Ordering::Release);
+    }
+
+    /// The file, opened and its header checked when it was not open.
+    ///
+    /// # Errors
+    /// `NotFound` when retention took it; `Corrupt`, `Unsupported`, `Io`.
+    pub(crate) fn file(&self, fs: &dyn Fs) -> Result<Arc<dyn FsFile>> {
+        let mut slot = lock(&self.file);
+        if let Some(file) = slot.as_ref() {
+            return Ok(Arc::clone(file));
+        }
+        let file = fs.open_read(&self.path)?;
+        check_header(file.as_ref(), &self.path, self.base)?;
+        *slot = Some(Arc::clone(&file));
+        Ok(file)
+    }
+
+    /// Answers a question about the index, loading it (or making it again) when it is not there.
+    ///
+    /// # Errors
+    /// As [`Segment::file`].
+    pub(crate) fn ask<R>(&self, fs: &dyn Fs, question: impl FnOnce(&Index) -> R) -> Result<R> {
+        if let Some(index) = self.index.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            return Ok(question(index));
+        }
+        let file = self.file(fs)?;
+        let mut slot = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        let index = match slot.take() {
+            Some(index) => index,
+            None => self.load_index(fs, file.as_ref())?,
+        };
+        Ok(question(slot.insert(index)))
+    }
+
+    fn load_index(&self, fs: &dyn Fs, file: &dyn FsFile) -> Result<Index> {
+        let mut index = Index::load(fs, &self.index_path, self.base, self.bytes())?;
+        complete_index(&mut index, file, self, self.bytes())?;
+        if let Some(unsaved) = index.unsaved(self.bytes()) {
+            // Best effort: without the file the next opening makes the index once more.
+            let written = unsaved.write(fs, &self.index_path, self.base);
+            index.set_saved(written.ok().map(|()| unsaved.upto()));
+        }
+        Ok(index)
+    }
+
+    /// Saves the index as far as it speaks of the file below `position_limit`. The caller knows that part to be durable.
+    ///
+    /// # Errors
+    /// `Io`, `Busy` about `Disk`.
+    pub(crate) fn save_index(&self, fs: &dyn Fs, position_limit: u64) -> Result<()> {
+        let unsaved = match self.index.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            Some(index) => index.unsaved(position_limit),
+            None => None,
+        };
+        let Some(unsaved) = unsaved else { return Ok(()) };
+        let written = unsaved.write(fs, &self.index_path, self.base);
+        if let Some(index) = self.index.write().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            index.set_saved(written.is_ok().then(|| unsaved.upto()));
+        }
+        written
+    }
+
+    /// Closes the file and drops the index, unless the index has not been saved. For closed segments only.
+    pub(crate) fn forget(&self) {
+        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        if index.as_ref().is_none_or(Index::is_saved) {
+            *index = None;
+            *lock(&self.file) = None;
+        }
+    }
+
+    /// Base offset of the first batch with a timestamp of at least `timestamp_ms`.
+    ///
+    /// # Errors
+    /// `Corrupt` naming file and position; `Io`.
+    pub(crate) fn find_time(&self, fs: &dyn Fs, timestamp_ms: i64) -> Result<Option<Offset>> {
+        let bytes = self.bytes();
+        let start = self.ask(fs, |index| index.floor_by_time(timestamp_ms))?;
+        let (position, offset) = start.map_or((FILE_HEADER_BYTES, self.base), |e| (e.position, e.offset));
+        let file = self.file(fs)?;
+        let mut walk = Walk::new(file.as_ref(), &self.path, bytes, HEADER_CHUNK_BYTES).starting(position, offset);
+        while let Some(header) = walk.peek()? {
+            if header.timestamp_ms >= timestamp_ms {
+                return Ok(Some(header.base_offset));
+            }
+            walk.advance(&header);
+        }
+        Ok(None)
+    }
+
+    /// Whole batches from the one that holds `from` on; see [`crate::Log::read`].
+    ///
+    /// # Errors
+    /// `Corrupt` naming file and position; `Io`; `NotFound` when retention took the file.
+    pub(crate) fn read(&self, fs: &dyn Fs, request: Request) -> Result<Vec<StoredBatch>> {
+        let file = self.file(fs)?;
+        let end = self.bytes();
+        let start = self.ask(fs, |index| index.floor(request.from))?;
+        let mut reading = Reading {
+            segment: self,
+            file: file.as_ref(),
+            request,
+            end,
+            position: start.map_or(FILE_HEADER_BYTES, |e| e.position),
+            offset: start.map_or(self.base, |e| e.offset),
+            entries: Vec::new(),
+            batches: Vec::new(),
+            bytes: 0,
+        };
+        let mut least = READ_BYTES_MIN;
+        loop {
+            let chunk = reading.load(fs, least)?;
+            match reading.take(&chunk)? {
+                Step::Done => return Ok(reading.batches),
+                Step::More(bytes) => least = bytes,
+            }
+        }
+    }
+}
+
+/// What a reader wants.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request {
+    pub from: Offset,
+    pub limit: Offset,
+    pub bytes_max: usize,
+    pub verify: bool,
+}
+
+enum Step {
+    Done,
+    /// Go on at the cursor with at least so many bytes.
+    More(usize),
+}
+
+struct Reading<'a> {
+    segment: &'a Segment,
+    file: &'a dyn FsFile,
+    request: Request,
+    end: u64,
+    position: u64,
+    offset: Offset,
+    entries: Vec<Entry>,
+    batches: Vec<StoredBatch>,
+    bytes: usize,
+}
+
+impl Reading<'_> {
+    /// One read at the cursor.
+    fn load(&mut self, fs: &dyn Fs, least: usize) -> Result<Buffer> {
+        let left = usize::try_from(self.end.saturating_sub(self.position)).unwrap_or(usize::MAX);
+        let wanted = self.request.bytes_max.max(least).min(left);
+        let mut chunk = MutableBuffer::from_len_zeroed(wanted);
+        let read = self.file.read_at(chunk.as_slice_mut(), self.position)?;
+        if read < wanted {
+            let at = self.position + read as u64;
+            return Err(damaged_at(&self.segment.path, at, format!("the file ends here, not at {}", self.end)));
+        }
+        let range = self.position..self.position + wanted as u64;
+        self.entries = self.segment.ask(fs, |index| index.between(range.start, range.end))?;
+        Ok(chunk.into())
+    }
+
+    /// Takes the batches that lie whole in `chunk`.
+    fn take(&mut self, chunk: &Buffer) -> Result<Step> {
+        let mut at = 0;
+        let mut entries = std::mem::take(&mut self.entries).into_iter().peekable();
+        loop {
+            if self.position >= self.end {
+                return self.at_end();
+            }
+            let rest = chunk.get(at..).unwrap_or_default();
+            if rest.len() < BATCH_HEADER_BYTES && (rest.len() as u64) < self.end - self.position {
+                return Ok(self.more(READ_BYTES_MIN));
+            }
+            let header = self.header(rest)?;
+            let entry = entries.next_if(|e| e.position == self.position);
+            if let Some(e) = entry
+                && (e.offset, e.timestamp_ms) != (header.base_offset, header.timestamp_ms)
+            {
+                let what = format!("timestamp {}, but the index says {}", header.timestamp_ms, e.timestamp_ms);
+                return Err(damaged_at(&self.segment.path, self.position, what));
+            }
+            let total = header.total_bytes();
+            if header.next_offset() > self.request.from {
+                let full = self.bytes.saturating_add(total) > self.request.bytes_max;
+                if header.base_offset >= self.request.limit || (full && !self.batches.is_empty()) {
+                    return Ok(Step::Done);
+                }
+                if total > rest.len() {
+                    return Ok(self.more(total));
+                }
+                self.keep(header, chunk.slice_with_length(at, total))?;
+            }
+            (self.position, self.offset) = (self.position + total as u64, header.next_offset());
+            at = at.saturating_add(total);
+        }
+    }
+
+    fn header(&self, rest: &[u8]) -> Result<BatchHeader> {
+        let damaged = |what: &str| damaged_at(&self.segment.path, self.position, what);
+        let header = BatchHeader::parse(rest).map_err(|e| damaged(e.message()))?;
+        if header.base_offset != self.offset {
+            return Err(damaged(&format!("offset {}, not {}", header.base_offset, self.offset)));
+        }
+        if header.total_bytes() as u64 > self.end - self.position {
+            return Err(damaged(&format!("a batch of {} bytes reaches over the end", header.total_bytes())));
+        }
+        Ok(header)
+    }
+
+    fn keep(&mut self, header: BatchHeader, bytes: Buffer) -> Result<()> {
+        if self.request.verify && !verify_crc(&bytes) {
+            let what = format!("the checksum of the batch at offset {} is wrong", header.base_offset);
+            return Err(damaged_at(&self.segment.path, self.position, what));
+        }
+        self.bytes += bytes.len();
+        self.batches.push(StoredBatch { header, bytes });
+        Ok(())
+    }
+
+    /// The next batch is not whole in the chunk: that ends a read that has found something.
+    fn more(&self, bytes: usize) -> Step {
+        if self.batches.is_empty() { Step::More(bytes) } else { Step::Done }
+    }
+
+    fn at_end(&self) -> Result<Step> {
+        let reached = self.offset.max(self.segment.base);
+        if self.batches.is_empty() && self.request.from < self.request.limit && reached <= self.request.from {
+            let what = format!("the segment ends before offset {}; that part of it was lost", self.request.from);
+            return Err(damaged_at(&self.segment.path, self.end, what));
+        }
+        Ok(Step::Done)
+    }
+}
+
+/// Checks a segment file's header against its name.
+///
+/// # Errors
+/// `Corrupt`, `Unsupported` naming the file; `Io`.
+pub(crate) fn check_header(file: &dyn FsFile, path: &Path, base: Offset) -> Result<()> {
+    let mut head = [0; FILE_HEADER_BYTES as usize];
+    let read = file.read_at(&mut head, 0)?;
+    let (offset, _) = file_header::decode(SEGMENT_MAGIC, head.get(..read).unwrap_or_default(), path)?;
+    if offset != base {
+        return Err(damaged_at(path, 0, format!("the file header says base offset {offset}; was it renamed?")));
+    }
+    Ok(())
+}
+
+/// Adds what is missing behind the last entry, by stepping over headers up to `end`. Stops at damage: what reads there says so.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn complete_index(index: &mut Index, file: &dyn FsFile, segment: &Segment, end: u64) -> Result<()> {
+    let start = index.last().map_or((FILE_HEADER_BYTES, segment.base), |e| (e.position, e.offset));
+    let mut walk = Walk::new(file, &segment.path, end, HEADER_CHUNK_BYTES).starting(start.0, start.1);
+    loop {
+        match walk.peek() {
+            Ok(None) => return Ok(()),
+            Ok(Some(header)) => {
+                let batch =
+                    Entry { offset: header.base_offset, position: walk.position, timestamp_ms: header.timestamp_ms };
+                index.note(batch, segment.interval_bytes);
+                walk.advance(&header);
+            }
+            Err(e) if e.kind() == sluice_base::ErrorKind::Corrupt => return Ok(()),
+            Err(e) => return Err(e),
+        }
+    }
+}
