@@ -114,8 +114,8 @@ def session(script, complaints):
 
 
 def end(client):
-    """Lets the client close its session; a job that it left behind would keep it for ever."""
-    for sign, patience in ((None, 10), (signal.SIGTERM, 10), (signal.SIGKILL, 10)):
+    """Lets the client close its session; a job that is still running would keep the process for ever."""
+    for sign, patience in ((None, 3), (signal.SIGTERM, 20), (signal.SIGKILL, 10)):
         if sign is not None:
             os.killpg(client.pid, sign)
         try:
