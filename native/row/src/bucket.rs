@@ -28,18 +28,15 @@ const SEED: u32 = 42;
 
 /// Murmur3's body over little-endian words; each of the last 1 to 3 bytes counts as a word of its own, sign-extended.
 /// That tail is not the published algorithm's, but that of the reference implementation.
-#[expect(clippy::cast_sign_loss, clippy::cast_possible_wrap, reason = "the hash works on bit patterns")]
 pub(crate) fn hash(bytes: &[u8]) -> i32 {
     let (words, tail) = bytes.as_chunks::<4>();
     let body = words.iter().fold(SEED, |h, word| mix(h, u32::from_le_bytes(*word)));
     let all = tail.iter().fold(body, |h, byte| mix(h, i32::from(*byte as i8) as u32));
-    #[expect(clippy::cast_possible_truncation, reason = "the length counts modulo 2^32, as in the reference")]
     let length = bytes.len() as u32;
     finish(all ^ length) as i32
 }
 
 /// Murmur3 of one word with seed 0, made non-negative.
-#[expect(clippy::cast_sign_loss, clippy::cast_possible_wrap, reason = "the hash works on bit patterns")]
 fn spread(hash: i32) -> i32 {
     (finish(mix(0, hash as u32) ^ 4) as i32).checked_abs().unwrap_or(0)
 }

@@ -5,13 +5,18 @@
 mod arrow;
 mod binary;
 mod bucket;
+mod cells;
 mod change;
+mod columns;
 mod compacted;
 mod crossing;
 mod data_type;
 mod descriptor;
 mod key;
+mod layout;
 mod schema;
+mod time;
+mod varint;
 
 pub use arrow::{arrow_field, arrow_schema, arrow_type};
 pub use binary::BinaryRowWriter;
