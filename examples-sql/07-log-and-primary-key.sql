@@ -45,7 +45,7 @@ CREATE TEMPORARY TABLE fluss_datagen_source (
   ip STRING
 ) WITH (
   'connector' = 'datagen',
-  'number-of-rows' = '16', -- the bound: not in the how-to
+  'number-of-rows' = '10', -- the bound: not in the how-to
   'rows-per-second' = '1',
   -- event_id 使用序列生成器
   'fields.event_id.kind' = 'random',
