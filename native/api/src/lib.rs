@@ -85,7 +85,8 @@ pub trait Connection: Send + Sync {
     fn table_stats(&self, path: &TablePath) -> Result<TableStats>;
     /// Makes sure that a snapshot of each given primary-key bucket exists that holds at least all rows acknowledged so far, and
     /// keeps it for `lease` until released or `lease_ms` have passed since the last call. Returns for each bucket the
-    /// snapshot's id and the log offset it ends before.
+    /// snapshot's id and the log offset it ends before. Without buckets it only renews: all that the lease holds is kept for another
+    /// `lease_ms`.
     ///
     /// # Errors
     /// `NotFound` about `Bucket`; `Busy` about `Disk`.
