@@ -1,10 +1,12 @@
-package io.sluice.flink;
+package io.sluice.flink.catalog;
 
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 
+import io.sluice.flink.ConnectorOptions;
+import io.sluice.flink.StoreTable;
 import io.sluice.flink.sink.SluiceTableSink;
 import io.sluice.flink.source.SluiceTableSource;
 import org.apache.flink.api.common.RuntimeExecutionMode;

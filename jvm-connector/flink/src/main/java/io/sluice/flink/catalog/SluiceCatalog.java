@@ -7,7 +7,6 @@ import java.util.Map;
 import java.util.Optional;
 
 import io.sluice.flink.ConnectorOptions;
-import io.sluice.flink.ConnectorTableFactory;
 import io.sluice.store.Connection;
 import io.sluice.store.ErrorKind;
 import io.sluice.store.StoreException;

@@ -1,0 +1,193 @@
+package io.sluice.flink.sink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+import io.sluice.flink.ConnectorOptions.DistributionMode;
+import io.sluice.flink.StoreTable;
+import io.sluice.flink.catalog.ConnectorTableFactory;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.table.api.DataTypes;
+import org.apache.flink.table.api.Schema;
+import org.apache.flink.table.api.ValidationException;
+import org.apache.flink.table.catalog.CatalogTable;
+import org.apache.flink.table.catalog.Column;
+import org.apache.flink.table.catalog.ObjectIdentifier;
+import org.apache.flink.table.catalog.ResolvedCatalogTable;
+import org.apache.flink.table.catalog.ResolvedSchema;
+import org.apache.flink.table.catalog.UniqueConstraint;
+import org.apache.flink.table.connector.ChangelogMode;
+import org.apache.flink.table.connector.sink.DynamicTableSink;
+import org.apache.flink.table.factories.DynamicTableFactory;
+import org.apache.flink.table.factories.FactoryUtil;
+import org.apache.flink.table.types.DataType;
+import org.apache.flink.table.types.logical.LogicalType;
+import org.apache.flink.types.RowKind;
+import org.junit.jupiter.api.Test;
+
+/** What the sink promises the planner and refuses while planning. */
+final class SluiceTableSinkTest {
+  private static final List<Column> COLUMNS =
+      List.of(
+          Column.physical("v", DataTypes.STRING()),
+          Column.physical("k", DataTypes.INT().notNull()),
+          Column.physical("w", DataTypes.STRING()));
+
+  private static DynamicTableFactory.Context context(boolean primaryKey, Map<String, String> options) {
+    UniqueConstraint key = primaryKey ? UniqueConstraint.primaryKey("pk", List.of("k")) : null;
+    ResolvedSchema schema = new ResolvedSchema(COLUMNS, List.of(), key);
+    Map<String, String> all = new HashMap<>(options);
+    all.put("bootstrap.servers", "embedded:/data");
+    CatalogTable table = CatalogTable.newBuilder().schema(Schema.newBuilder().fromResolvedSchema(schema).build()).options(all).build();
+    return new FactoryUtil.DefaultDynamicTableContext(
+        ObjectIdentifier.of("c", "d", "t"),
+        new ResolvedCatalogTable(table, schema),
+        Map.of(),
+        new Configuration(),
+        SluiceTableSinkTest.class.getClassLoader(),
+        false);
+  }
+
+  private static DynamicTableSink sink(boolean primaryKey, Map<String, String> options) {
+    return new ConnectorTableFactory(Map.of()).createDynamicTableSink(context(primaryKey, options));
+  }
+
+  private static StoreTable table(boolean primaryKey, Map<String, String> options) {
+    return StoreTable.of(context(primaryKey, options), Map.of());
+  }
+
+  @Test
+  void logTablesTakeInsertsOnly() {
+    assertThat(sink(false, Map.of()).getChangelogMode(ChangelogMode.all())).isEqualTo(ChangelogMode.insertOnly());
+  }
+
+  @Test
+  void primaryKeyTablesNeedNoRowsFromBeforeAnUpdate() {
+    assertThat(sink(true, Map.of()).getChangelogMode(ChangelogMode.all()).getContainedKinds())
+        .containsExactlyInAnyOrder(RowKind.INSERT, RowKind.UPDATE_AFTER, RowKind.DELETE);
+    assertThat(sink(true, Map.of()).getChangelogMode(ChangelogMode.insertOnly())).isEqualTo(ChangelogMode.insertOnly());
+  }
+
+  @Test
+  void ignoringDeletesLetsUpdatesIntoALogTable() {
+    assertThat(sink(false, Map.of("sink.ignore-delete", "true")).getChangelogMode(ChangelogMode.all()).getContainedKinds())
+        .containsExactlyInAnyOrder(RowKind.INSERT, RowKind.UPDATE_AFTER, RowKind.DELETE);
+  }
+
+  @Test
+  void distributionModesAreChecked() {
+    for (String mode : List.of("auto", "none", "BUCKET")) {
+      assertThat(sink(true, Map.of("sink.distribution-mode", mode))).isNotNull();
+    }
+    assertThatThrownBy(() -> sink(false, Map.of("sink.distribution-mode", "bucket")))
+        .isInstanceOf(ValidationException.class)
+        .hasMessageContaining("only supported for log tables with bucket keys");
+    assertThat(sink(false, Map.of("sink.distribution-mode", "bucket", "bucket.key", "k"))).isNotNull();
+    for (boolean primaryKey : new boolean[] {true, false}) {
+      assertThatThrownBy(() -> sink(primaryKey, Map.of("sink.distribution-mode", "partition_dynamic")))
+          .isInstanceOf(ValidationException.class)
+          .hasMessageContaining("only supported for partitioned log tables");
+    }
+    assertThatThrownBy(() -> sink(true, Map.of("sink.distribution-mode", "none", "table.merge-engine", "aggregation")))
+        .isInstanceOf(ValidationException.class)
+        .hasMessageContaining("must be 'bucket' or 'auto'");
+    assertThatThrownBy(() -> sink(true, Map.of("sink.distribution-mode", "scatter"))).hasStackTraceContaining("scatter");
+  }
+
+  @Test
+  void autoShufflesOnlyWhereOrderWouldBeLost() {
+    StoreTable keyed = table(false, Map.of("bucket.key", "k"));
+    StoreTable free = table(false, Map.of());
+    assertThat(Distribution.byBucket(DistributionMode.AUTO, keyed, true)).isFalse();
+    assertThat(Distribution.byBucket(DistributionMode.AUTO, keyed, false)).isTrue();
+    assertThat(Distribution.byBucket(DistributionMode.AUTO, free, false)).isFalse();
+    assertThat(Distribution.byBucket(DistributionMode.NONE, keyed, false)).isFalse();
+    assertThat(Distribution.byBucket(DistributionMode.BUCKET, keyed, true)).isTrue();
+  }
+
+  @Test
+  void allColumnsInAnyOrderAreAnOrdinaryInsert() {
+    assertThat(sink(true, Map.of()).getSinkRuntimeProvider(new Targets(new int[][] {{2}, {0}, {1}}))).isNotNull();
+    assertThat(sink(false, Map.of()).getSinkRuntimeProvider(new Targets(null))).isNotNull();
+  }
+
+  @Test
+  void someColumnsAreRefusedByName() {
+    assertThatThrownBy(() -> sink(false, Map.of()).getSinkRuntimeProvider(new Targets(new int[][] {{1}})))
+        .isInstanceOf(ValidationException.class)
+        .hasMessageContaining("does not support partial updates for table without primary key")
+        .hasMessageContaining("leaves out v, w");
+    assertThatThrownBy(() -> sink(true, Map.of()).getSinkRuntimeProvider(new Targets(new int[][] {{0}})))
+        .isInstanceOf(ValidationException.class)
+        .hasMessageContaining("without fully specifying the primary key columns")
+        .hasMessageContaining("'k'");
+    assertThatThrownBy(() -> sink(true, Map.of()).getSinkRuntimeProvider(new Targets(new int[][] {{1}, {2}})))
+        .isInstanceOf(ValidationException.class)
+        .hasMessageContaining("leaves out v, which is a partial update and not supported yet");
+    assertThatThrownBy(() -> sink(true, Map.of()).getSinkRuntimeProvider(new Targets(new int[][] {{1, 0}, {2}})))
+        .isInstanceOf(ValidationException.class)
+        .hasMessageContaining("nested column 'k'");
+  }
+
+  @Test
+  void deleteAndUpdateStatementsAreRefused() {
+    assertThatThrownBy(() -> ((SluiceTableSink) sink(true, Map.of())).applyRowLevelDelete(null))
+        .isInstanceOf(UnsupportedOperationException.class)
+        .hasMessage("DELETE on table d.t is not supported yet.");
+    assertThatThrownBy(() -> ((SluiceTableSink) sink(false, Map.of())).applyRowLevelUpdate(List.of(), null))
+        .isInstanceOf(UnsupportedOperationException.class)
+        .hasMessage("UPDATE on table d.t is not possible: it has no primary key.");
+  }
+
+  @Test
+  void theTablesOwnClientOptionsReachTheConnection() {
+    StoreTable table =
+        StoreTable.of(
+            context(true, Map.of("client.id", "table's", "my.own", "x")), Map.of("client.id", "catalog's", "log.flush.policy", "os"));
+    assertThat(table.connectionOptions())
+        .isEqualTo(Map.of("client.id", "table's", "log.flush.policy", "os", "bootstrap.servers", "embedded:/data"));
+    assertThat(table.primaryKey()).containsExactly(1);
+    assertThat(table.bucketKey()).containsExactly(1);
+    assertThatThrownBy(() -> table(false, Map.of("bucket.key", "k,none"))).hasMessageContaining("'none'");
+  }
+
+  /** A sink context that knows target columns only. */
+  private static final class Targets implements DynamicTableSink.Context {
+    private final int[][] columns;
+
+    Targets(int[][] columns) {
+      this.columns = columns;
+    }
+
+    @Override
+    public boolean isBounded() {
+      return false;
+    }
+
+    @Override
+    public <T> TypeInformation<T> createTypeInformation(DataType type) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public <T> TypeInformation<T> createTypeInformation(LogicalType type) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public DynamicTableSink.DataStructureConverter createDataStructureConverter(DataType type) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Optional<int[][]> getTargetColumns() {
+      return Optional.ofNullable(columns);
+    }
+  }
+}
