@@ -1,1 +1,7 @@
-//! Placeholder until this room is written.
+//! For tests only: the oracle, generators, a clock set by hand and a file system that fails, tears and forgets.
+
+mod clock;
+mod fault_fs;
+
+pub use clock::ManualClock;
+pub use fault_fs::{Crash, Fault, FaultFs};
