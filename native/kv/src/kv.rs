@@ -192,6 +192,14 @@ impl Kv {
         Ok(())
     }
 
+    /// Begins to write all fresh rows to files, without waiting for the end.
+    ///
+    /// # Errors
+    /// `Busy` about `Disk` when the disk is full; `Io`.
+    pub fn start_flush(&self) -> Result<()> {
+        self.db.flush_opt(&tuning::flush_options(false)).map_err(self.fail("flush"))
+    }
+
     /// Makes a consistent copy in `dir` (hard links, no data is copied), which must not exist yet. Returns its mark.
     ///
     /// # Errors

@@ -3,15 +3,33 @@
 //! Owns the store's directory (one process at a time), its catalog, and the rules of CREATE and ALTER; joins log and KV to
 //! buckets and gives them their write, read and recovery paths. Knows neither JNI nor sockets nor Flink.
 
+mod bucket;
 mod catalog;
+mod codec;
+mod commit;
+mod context;
 mod ddl;
 mod directory;
+mod engine;
+mod flow;
 mod hint;
+mod lookup;
+mod recover;
 mod registry;
+mod retention;
+mod row_check;
+mod scan;
 mod settings;
+mod snapshot;
+mod store;
+mod table;
+mod values;
+mod worker;
+mod write;
 
 pub use catalog::{LogOptions, TableMeta};
 pub use settings::{FlushPolicy, Settings};
+pub use store::LocalStore;
 
 /// The text of `docs/settings.md`: every setting of a store and every option of a table, from the tables that parse them.
 #[must_use]

@@ -1,0 +1,197 @@
+//! One bucket: its log and, in a primary-key table, its rows by key.
+//!
+//! Invariants: one writer at a time (`write`); `high` <= log end; all offsets below `high` are durable and applied to
+//! RocksDB, so what a reader of the log has seen, a lookup sees. Rows between `high` and the log's end live in the
+//! overlay. Order of locks: `write`, then `log`, then any other; none is held while waiting for a commit.
+
+mod changelog;
+mod commit;
+mod failure;
+mod live_meta;
+mod merge;
+mod open;
+mod packed;
+mod progress;
+mod upsert;
+
+pub(crate) use failure::Failure;
+pub(crate) use live_meta::LiveMeta;
+pub(crate) use packed::Packed;
+pub(crate) use progress::{Placed, Progress};
+pub(crate) use upsert::Upsert;
+
+use crate::commit::{Stage, poisoned};
+use crate::context::Context;
+use crate::scan::Bells;
+use crate::snapshot::Snapshots;
+use sluice_base::{Error, ErrorKind, Offset, Result, Subject, TableBucket};
+use sluice_kv::{Kv, Layer, Overlay};
+use sluice_log::Log;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+
+/// One bucket of a table.
+#[derive(Debug)]
+pub(crate) struct Bucket {
+    pub(crate) id: TableBucket,
+    pub(crate) dir: PathBuf,
+    pub(crate) meta: Arc<LiveMeta>,
+    pub(crate) context: Arc<Context>,
+    pub(crate) progress: Progress,
+    pub(crate) bells: Bells,
+    /// Read from disk on first use.
+    pub(crate) snapshots: Mutex<Option<Snapshots>>,
+    /// Opened on first use; replaced after a failed sync.
+    log: RwLock<Option<Arc<Log>>>,
+    /// Opened on first use.
+    kv: OnceLock<Arc<Kv>>,
+    write: Mutex<WriteSide>,
+    stage: AtomicU8,
+}
+
+/// What only the one writer (and, briefly, a commit) touches.
+#[derive(Debug, Default)]
+pub(crate) struct WriteSide {
+    overlay: Overlay,
+    /// Live rows, those in the overlay too.
+    rows: i64,
+    /// Bytes appended since the last freeze.
+    pending_bytes: u64,
+    frozen: Option<Frozen>,
+    /// Why the log must be opened anew before the next append.
+    broken: Option<Failure>,
+    /// Log bytes applied since the rows were last written to files.
+    replay_bytes: u64,
+    scratch: upsert::Scratch,
+}
+
+/// Rows on their way from the log to RocksDB.
+#[derive(Debug, Clone)]
+struct Frozen {
+    layer: Arc<Layer>,
+    end: Offset,
+    rows: i64,
+    bytes: u64,
+}
+
+impl Bucket {
+    pub(crate) fn new(id: TableBucket, meta: Arc<LiveMeta>, context: Arc<Context>) -> Self {
+        let mut dir = context.data_dir.join(id.table.0.to_string());
+        if let Some(partition) = id.partition {
+            dir.push(format!("p{}", partition.0));
+        }
+        dir.push(id.bucket.to_string());
+        Self {
+            id,
+            dir,
+            meta,
+            context,
+            progress: Progress::default(),
+            bells: Bells::default(),
+            snapshots: Mutex::new(None),
+            log: RwLock::new(None),
+            kv: OnceLock::new(),
+            write: Mutex::new(WriteSide::default()),
+            stage: AtomicU8::new(Stage::Idle as u8),
+        }
+    }
+
+    /// The one writer's side, with a log that takes appends.
+    pub(crate) fn lock_write(&self) -> Result<MutexGuard<'_, WriteSide>> {
+        self.progress.alive()?;
+        let Ok(mut side) = self.write.lock() else {
+            let why = self.stopped_by_writer();
+            self.end(why.clone());
+            return Err(why.error());
+        };
+        self.progress.alive()?;
+        if side.broken.is_some() {
+            self.reopen(&mut side)?;
+        }
+        Ok(side)
+    }
+
+    fn stopped_by_writer(&self) -> Failure {
+        poisoned(self, &"a writer panicked")
+    }
+
+    /// Ends the bucket after a panic.
+    pub(crate) fn poison(&self, panic: &(dyn std::any::Any + Send)) {
+        self.end(poisoned(self, panic));
+    }
+
+    /// Ends the bucket: writers and readers get `why`, its bytes in flight no longer count.
+    pub(crate) fn end(&self, why: Failure) {
+        self.progress.end(why);
+        let mut side = self.write.lock().unwrap_or_else(PoisonError::into_inner);
+        let frozen = side.frozen.take().map_or(0, |f| f.bytes);
+        self.context.flow.release(std::mem::take(&mut side.pending_bytes) + frozen);
+        drop(side);
+        self.bells.ring();
+    }
+
+    /// Appends one encoded batch.
+    ///
+    /// # Errors
+    /// `Busy` about `Disk` when the disk is full, else what the log says; nothing is appended then.
+    pub(crate) fn append(self: &Arc<Self>, batch: &mut [u8]) -> Result<Placed> {
+        let mut side = self.lock_write()?;
+        let placed = self.append_locked(&mut side, batch)?;
+        drop(side);
+        self.context.commits.push(self);
+        Ok(placed)
+    }
+
+    fn append_locked(&self, side: &mut WriteSide, batch: &mut [u8]) -> Result<Placed> {
+        let appended = self.log()?.append(batch)?;
+        side.pending_bytes += batch.len() as u64;
+        self.context.flow.add(batch.len() as u64);
+        Ok(Placed { end: appended.next_offset, epoch: self.progress.epoch() })
+    }
+
+    /// The first offset that can be read and the end of what can be.
+    ///
+    /// # Errors
+    /// What opening the log says.
+    pub(crate) fn readable(&self) -> Result<(Offset, Offset)> {
+        let log = self.log()?;
+        Ok((log.start_offset(), self.progress.high()))
+    }
+
+    /// The error for a start outside the log.
+    pub(crate) fn out_of_range(&self, offset: Offset, start: Offset, end: Offset) -> Error {
+        Error::invalid(
+            Subject::Offset,
+            format!(
+                "offset {offset} of {} is out of range: the log holds offsets {start} to {end}; start from earliest or latest, \
+                 or from an offset in this range",
+                self.id
+            ),
+        )
+    }
+
+    pub(crate) fn stage(&self) -> Stage {
+        match self.stage.load(Ordering::Relaxed) {
+            s if s == Stage::Queued as u8 => Stage::Queued,
+            s if s == Stage::Running as u8 => Stage::Running,
+            s if s == Stage::RunningAgain as u8 => Stage::RunningAgain,
+            s if s == Stage::Stuck as u8 => Stage::Stuck,
+            _ => Stage::Idle,
+        }
+    }
+
+    pub(crate) fn set_stage(&self, stage: Stage) {
+        self.stage.store(stage as u8, Ordering::Relaxed);
+    }
+
+    /// The reason for refusing a writer that waited too long for room.
+    pub(crate) fn busy(&self, used: u64, max: u64) -> Error {
+        let why = self.progress.stuck();
+        let (subject, why) = match &why {
+            Some(f) => (f.subject(), format!(": {}", f.message())),
+            None => (Subject::Disk, String::new()),
+        };
+        Error::new(ErrorKind::Busy, subject, format!("{used} bytes wait for the disk, the limit is {max}{why}"))
+    }
+}

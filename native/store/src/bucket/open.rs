@@ -1,0 +1,120 @@
+//! Opening a bucket's parts on first use, and opening the log anew after a failed sync.
+
+use super::{Bucket, Failure, WriteSide};
+use crate::recover;
+use sluice_base::{Error, Result};
+use sluice_kv::{Kv, Overlay};
+use sluice_log::Log;
+use std::sync::{Arc, PoisonError};
+
+impl Bucket {
+    /// The log.
+    ///
+    /// # Errors
+    /// `NotFound` once the table is dropped; `Corrupt`, `Unsupported`, `Io`.
+    pub(crate) fn log(&self) -> Result<Arc<Log>> {
+        self.progress.alive()?;
+        // The slot holds a whole log or none, whatever panicked.
+        if let Some(log) = self.log.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            return Ok(log.clone());
+        }
+        let mut slot = self.log.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(log) = slot.as_ref() {
+            return Ok(log.clone());
+        }
+        let log = Arc::new(self.open_log()?);
+        self.progress.advance(log.end_offset());
+        Ok(slot.insert(log).clone())
+    }
+
+    /// The log if it is open.
+    pub(crate) fn log_if_open(&self) -> Option<Arc<Log>> {
+        self.log.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn open_log(&self) -> Result<Log> {
+        let context = &self.context;
+        let opened =
+            Log::open(context.fs.clone(), context.clock.clone(), &self.dir.join("log"), context.log_settings());
+        let (log, _) = opened.map_err(|e| e.context(self.id))?;
+        // What a killed process wrote may still be on its way to the disk; readers see only what is there.
+        log.sync()?;
+        Ok(log)
+    }
+
+    /// The rows by key.
+    ///
+    /// # Errors
+    /// `NotFound` once the table is dropped; `Corrupt`, `Io`, `Busy` about `Disk`.
+    pub(crate) fn kv(&self) -> Result<Arc<Kv>> {
+        self.progress.alive()?;
+        match self.kv.get() {
+            Some(kv) => Ok(kv.clone()),
+            None => self.open_kv(&mut *self.lock_write()?),
+        }
+    }
+
+    /// The rows by key if they are open.
+    pub(crate) fn kv_if_open(&self) -> Option<&Arc<Kv>> {
+        self.kv.get()
+    }
+
+    /// Opens RocksDB and replays the log from its mark. The writer's side is held, so nothing is appended meanwhile.
+    pub(super) fn open_kv(&self, side: &mut WriteSide) -> Result<Arc<Kv>> {
+        if let Some(kv) = self.kv.get() {
+            return Ok(kv.clone());
+        }
+        let log = self.log()?;
+        let dir = self.dir.join("kv");
+        let mut kv = Kv::open(&dir, &self.context.kv).map_err(|e| e.context(self.id))?;
+        if kv.mark().applied > log.end_offset() {
+            kv = self.rebuild_kv(kv, &log)?;
+        }
+        side.replay_bytes += recover::replay(&log, &kv, &self.meta).map_err(|e| e.context(self.id))?;
+        side.rows = kv.mark().rows;
+        Ok(self.kv.get_or_init(|| Arc::new(kv)).clone())
+    }
+
+    /// RocksDB knows rows that the log has lost: a power cut under `log.flush.policy = os`. The log decides.
+    fn rebuild_kv(&self, kv: Kv, log: &Log) -> Result<Kv> {
+        let dir = self.dir.join("kv");
+        if log.start_offset() > 0 {
+            return Err(Error::corrupt(format!(
+                "{}: {} has rows up to offset {}, but the log ends at {} and its beginning is expired, so they cannot be built anew",
+                self.id,
+                dir.display(),
+                kv.mark().applied,
+                log.end_offset()
+            )));
+        }
+        drop(kv);
+        self.context.fs.remove_dir_all(&dir)?;
+        Kv::open(&dir, &self.context.kv)
+    }
+
+    /// Opens the log anew after a failed sync. What was not durable is lost or found again; its writers have been told.
+    pub(super) fn reopen(&self, side: &mut WriteSide) -> Result<()> {
+        let log = Arc::new(self.open_log()?);
+        if let Some(kv) = self.kv.get() {
+            recover::replay(&log, kv, &self.meta)?;
+            side.rows = kv.mark().rows;
+        }
+        side.overlay = Overlay::default();
+        side.broken = None;
+        *self.log.write().unwrap_or_else(PoisonError::into_inner) = Some(log.clone());
+        self.progress.advance(log.end_offset());
+        self.bells.ring();
+        Ok(())
+    }
+
+    /// Notes that the log takes no more appends: writers of rows that are not durable get `why`.
+    pub(super) fn break_log(&self, why: &Error) {
+        let mut side = self.write.lock().unwrap_or_else(PoisonError::into_inner);
+        let failure = Failure::of(why);
+        self.progress.cut(failure.clone());
+        side.broken = Some(failure);
+        let frozen = side.frozen.take().map_or(0, |f| f.bytes);
+        side.overlay = Overlay::default();
+        self.context.flow.release(std::mem::take(&mut side.pending_bytes) + frozen);
+    }
+}

@@ -1,0 +1,163 @@
+//! Group commit: takes the buckets that have new rows, makes them durable, applies them, moves the watermarks.
+//!
+//! While one bucket syncs, its writers go on appending: all that came meanwhile is the next group. Nothing waits on
+//! purpose, so a lone row is on its way to the disk at once. A bucket is committed by one thread at a time.
+
+use crate::bucket::{Bucket, Failure};
+use sluice_base::{ErrorKind, Subject};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Time after which a failed commit (disk full) is tried again.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+
+/// Where a bucket stands in the queue; guarded by the queue's lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Stage {
+    #[default]
+    Idle,
+    Queued,
+    Running,
+    /// Rows came while it ran.
+    RunningAgain,
+    /// The last try failed.
+    Stuck,
+}
+
+/// How a commit went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Committed {
+    /// All appended rows are visible, or the bucket has ended.
+    Done,
+    /// Try again in a while.
+    Retry,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    dirty: VecDeque<Arc<Bucket>>,
+    stuck: Vec<Arc<Bucket>>,
+    retry_at: Option<Instant>,
+    running: usize,
+    stopping: bool,
+}
+
+/// Buckets that have rows to commit.
+#[derive(Debug, Default)]
+pub(crate) struct CommitQueue {
+    state: Mutex<State>,
+    ready: Condvar,
+    idle: Condvar,
+}
+
+impl CommitQueue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs while it is held.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The bucket has new rows.
+    pub(crate) fn push(&self, bucket: &Arc<Bucket>) {
+        let mut state = self.lock();
+        match bucket.stage() {
+            Stage::Idle => {
+                bucket.set_stage(Stage::Queued);
+                state.dirty.push_back(bucket.clone());
+                self.ready.notify_one();
+            }
+            Stage::Running => bucket.set_stage(Stage::RunningAgain),
+            Stage::Queued | Stage::RunningAgain | Stage::Stuck => {}
+        }
+    }
+
+    /// Waits for a bucket to commit; `None` once the queue stops and nothing is left to do.
+    fn next(&self) -> Option<Arc<Bucket>> {
+        let mut state = self.lock();
+        loop {
+            if state.retry_at.is_some_and(|at| at <= Instant::now()) {
+                requeue_stuck(&mut state);
+            }
+            if let Some(bucket) = state.dirty.pop_front() {
+                bucket.set_stage(Stage::Running);
+                state.running += 1;
+                return Some(bucket);
+            }
+            if state.stopping && state.running == 0 {
+                return None;
+            }
+            let wait =
+                state.retry_at.map_or(Duration::from_secs(3600), |at| at.saturating_duration_since(Instant::now()));
+            state = self.ready.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn finish(&self, bucket: Arc<Bucket>, outcome: Committed) {
+        let mut state = self.lock();
+        state.running -= 1;
+        match (outcome, bucket.stage()) {
+            (Committed::Retry, _) => {
+                bucket.set_stage(Stage::Stuck);
+                state.stuck.push(bucket);
+                state.retry_at.get_or_insert_with(|| Instant::now() + RETRY_AFTER);
+            }
+            (Committed::Done, Stage::RunningAgain) => {
+                bucket.set_stage(Stage::Queued);
+                state.dirty.push_back(bucket);
+            }
+            (Committed::Done, _) => bucket.set_stage(Stage::Idle),
+        }
+        self.ready.notify_one();
+        if state.running == 0 && state.dirty.is_empty() {
+            self.idle.notify_all();
+            if state.stopping {
+                self.ready.notify_all();
+            }
+        }
+    }
+
+    /// Commits one bucket if one is there within the wait; false when the queue has stopped.
+    pub(crate) fn run_one(&self) -> bool {
+        let Some(bucket) = self.next() else { return false };
+        let outcome = catch_unwind(AssertUnwindSafe(|| bucket.commit())).unwrap_or_else(|panic| {
+            bucket.poison(&*panic);
+            Committed::Done
+        });
+        self.finish(bucket, outcome);
+        true
+    }
+
+    /// Waits until nothing is queued or running (stuck buckets aside).
+    pub(crate) fn drain(&self) {
+        let mut state = self.lock();
+        while state.running > 0 || !state.dirty.is_empty() {
+            state = self.idle.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Lets the threads end once the queue is empty.
+    pub(crate) fn stop(&self) {
+        self.lock().stopping = true;
+        self.ready.notify_all();
+    }
+}
+
+fn requeue_stuck(state: &mut State) {
+    state.retry_at = None;
+    for bucket in std::mem::take(&mut state.stuck) {
+        bucket.set_stage(Stage::Queued);
+        state.dirty.push_back(bucket);
+    }
+}
+
+/// The sentence for a bucket that a panic stopped.
+pub(crate) fn poisoned(bucket: &Bucket, panic: &(dyn std::any::Any + Send)) -> Failure {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let message = format!(
+        "{} was stopped by a defect of the engine ({}); the other buckets go on, reopening the store heals it",
+        bucket.id,
+        text.unwrap_or("no message")
+    );
+    Failure::new(ErrorKind::Internal, Subject::Bucket, message)
+}

@@ -1,0 +1,56 @@
+//! What all buckets of one store share.
+
+use crate::commit::CommitQueue;
+use crate::flow::Flow;
+use crate::{FlushPolicy, Settings};
+use sluice_base::{Clock, Fs, Result};
+use sluice_kv::{KvSettings, KvShared};
+use sluice_log::LogSettings;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Disk, clock, settings, and the queue of what waits to become durable.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// `<store>/data`.
+    pub(crate) data_dir: PathBuf,
+    pub(crate) fs: Arc<dyn Fs>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) settings: Settings,
+    pub(crate) kv: Arc<KvShared>,
+    pub(crate) commits: CommitQueue,
+    pub(crate) flow: Flow,
+}
+
+impl Context {
+    pub(crate) fn new(root: &Path, fs: Arc<dyn Fs>, clock: Arc<dyn Clock>, settings: &Settings) -> Result<Arc<Self>> {
+        let kv = KvShared::new(&KvSettings {
+            block_cache_bytes: settings.kv_block_cache_bytes,
+            write_buffer_bytes: settings.kv_write_buffer_bytes,
+            write_buffers_total_bytes: settings.kv_write_buffers_total_bytes,
+            ..KvSettings::default()
+        })?;
+        Ok(Arc::new(Self {
+            data_dir: root.join("data"),
+            fs,
+            clock,
+            settings: settings.clone(),
+            kv,
+            commits: CommitQueue::default(),
+            flow: Flow::new(settings.in_flight_bytes_max),
+        }))
+    }
+
+    pub(crate) fn log_settings(&self) -> LogSettings {
+        LogSettings {
+            segment_bytes_max: self.settings.segment_bytes_max,
+            index_interval_bytes: self.settings.index_interval_bytes,
+            ..LogSettings::default()
+        }
+    }
+
+    /// Whether rows count as durable only once the disk has them.
+    pub(crate) fn syncs(&self) -> bool {
+        self.settings.flush_policy == FlushPolicy::Disk
+    }
+}

@@ -1,0 +1,263 @@
+//! All open buckets of one store and the threads that serve them.
+
+use crate::bucket::{Bucket, Failure};
+use crate::context::Context;
+use crate::lookup::TableLookup;
+use crate::scan::TableScanner;
+use crate::table::Table;
+use crate::worker::{Tables, Workers};
+use crate::write::TableWriter;
+use crate::{Settings, TableMeta};
+use sluice_api::{Lookup, LookupOptions, OffsetSpec, ScanOptions, Scanner, TableStats, WriteOptions, Writer};
+use sluice_base::{Clock, Error, ErrorKind, Fs, Offset, Result, Subject, TableBucket, TableId};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// The data of one store. Dropping it closes it.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    context: Arc<Context>,
+    tables: Arc<TableMap>,
+    workers: Workers,
+    closed: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct TableMap(RwLock<BTreeMap<TableId, Arc<Table>>>);
+
+impl TableMap {
+    // Each change is one insert or remove of a whole entry, so the map is whole after any panic.
+    fn read<R>(&self, f: impl FnOnce(&BTreeMap<TableId, Arc<Table>>) -> R) -> R {
+        f(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn write<R>(&self, f: impl FnOnce(&mut BTreeMap<TableId, Arc<Table>>) -> R) -> R {
+        f(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Tables for TableMap {
+    fn all(&self) -> Vec<Arc<Table>> {
+        self.read(|tables| tables.values().cloned().collect())
+    }
+}
+
+impl Engine {
+    /// Starts the engine over `<root>/data`. Tables are added one by one; nothing is read before it is used.
+    ///
+    /// # Errors
+    /// `Io`, `Busy` about `Disk`.
+    pub(crate) fn open(root: &Path, fs: Arc<dyn Fs>, clock: Arc<dyn Clock>, settings: &Settings) -> Result<Arc<Self>> {
+        let context = Context::new(root, fs, clock, settings)?;
+        let tables = Arc::new(TableMap::default());
+        let workers = Workers::default();
+        let engine = Arc::new(Self { context, tables, workers, closed: AtomicBool::new(false) });
+        engine.workers.start(&engine.context, engine.tables.clone())?;
+        Ok(engine)
+    }
+
+    fn open_check(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::new(ErrorKind::Closed, Subject::Store, "the store is closed; open it again"));
+        }
+        Ok(())
+    }
+
+    fn table(&self, id: TableId) -> Result<Arc<Table>> {
+        self.open_check()?;
+        let found = self.tables.read(|tables| tables.get(&id).cloned());
+        found.ok_or_else(|| Error::not_found(Subject::Table, format!("there is no table with id {}", id.0)))
+    }
+
+    fn bucket(&self, id: &TableBucket) -> Result<Arc<Bucket>> {
+        self.table(id.table)?.find(id).cloned()
+    }
+
+    /// Adds a table; creates its directories when they are missing.
+    ///
+    /// # Errors
+    /// `Io`, `Busy` about `Disk`.
+    pub(crate) fn add_table(&self, meta: Arc<TableMeta>) -> Result<()> {
+        self.open_check()?;
+        let table = Table::new(meta, &self.context);
+        for bucket in table.buckets() {
+            self.context.fs.create_dir_all(&bucket.dir)?;
+        }
+        self.tables.write(|tables| tables.insert(table.id, Arc::new(table)));
+        Ok(())
+    }
+
+    /// Gives a table's new schema or options to its buckets, writers and readers.
+    pub(crate) fn update_table(&self, meta: Arc<TableMeta>) {
+        if let Some(table) = self.tables.read(|tables| tables.get(&meta.id).cloned()) {
+            table.meta.set(meta);
+        }
+    }
+
+    /// Ends a table: its writers and readers get `NotFound`, its data goes.
+    ///
+    /// # Errors
+    /// `Io` when files cannot be removed; the directory's owner removes them when it opens next.
+    pub(crate) fn remove_table(&self, id: TableId) -> Result<()> {
+        let Some(table) = self.tables.write(|tables| tables.remove(&id)) else { return Ok(()) };
+        table.drop_buckets();
+        self.context.fs.remove_dir_all(&table.dir(&self.context))
+    }
+
+    /// Opens a writer.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table`; `Invalid`, `Unsupported` about columns.
+    pub(crate) fn writer(&self, meta: Arc<TableMeta>, options: &WriteOptions) -> Result<Box<dyn Writer>> {
+        let table = self.table(meta.id)?;
+        Ok(Box::new(TableWriter::open(self.context.clone(), table, &meta, options)?))
+    }
+
+    /// Opens a scanner.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table`; `Invalid` about columns or options.
+    pub(crate) fn scanner(&self, meta: Arc<TableMeta>, options: &ScanOptions) -> Result<Box<dyn Scanner>> {
+        Ok(Box::new(TableScanner::open(self.table(meta.id)?, &meta, options)?))
+    }
+
+    /// Opens a lookup.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table`; `Invalid` about columns.
+    pub(crate) fn lookup(&self, meta: Arc<TableMeta>, options: &LookupOptions) -> Result<Box<dyn Lookup>> {
+        Ok(Box::new(TableLookup::open(self.table(meta.id)?, &meta, options)?))
+    }
+
+    /// One offset for each bucket.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table` or `Bucket`; `Invalid` about `Offset` for a time in the future.
+    pub(crate) fn list_offsets(&self, buckets: &[TableBucket], spec: OffsetSpec) -> Result<Vec<Offset>> {
+        let now = self.context.clock.now_ms();
+        if let OffsetSpec::Timestamp(ms) = spec
+            && ms > now
+        {
+            let message =
+                format!("timestamp {ms} lies in the future, the store's clock says {now}; give a time that has passed");
+            return Err(Error::invalid(Subject::Offset, message));
+        }
+        let offset = |id| {
+            let bucket = self.bucket(id)?;
+            let (start, end) = bucket.readable()?;
+            Ok(match spec {
+                OffsetSpec::Earliest => start,
+                OffsetSpec::Latest => end,
+                OffsetSpec::Timestamp(ms) => {
+                    bucket.log()?.offset_for_timestamp(ms)?.map_or(end, |o| o.clamp(start, end))
+                }
+            })
+        };
+        buckets.iter().map(offset).collect()
+    }
+
+    /// Rows and bytes of a table.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table`; `Corrupt`, `Io`.
+    pub(crate) fn table_stats(&self, id: TableId) -> Result<TableStats> {
+        let table = self.table(id)?;
+        let keyed = table.meta.get().has_primary_key();
+        let mut stats = TableStats { row_count: Some(0), size_bytes: 0 };
+        for bucket in table.buckets() {
+            let (start, end) = bucket.readable()?;
+            let mut rows = end - start;
+            if keyed {
+                let kv = bucket.kv()?;
+                rows = kv.mark().rows;
+                stats.size_bytes += kv.size_bytes();
+            }
+            stats.size_bytes += bucket.log()?.size_bytes();
+            stats.row_count = stats.row_count.map(|n| n + rows);
+        }
+        Ok(stats)
+    }
+
+    /// A leased snapshot of each bucket that holds all rows visible now. Without buckets it renews what the lease holds.
+    ///
+    /// # Errors
+    /// `NotFound` about `Bucket`; `Invalid` for a log table's; `Busy` about `Disk`.
+    pub(crate) fn acquire_snapshots(
+        &self,
+        buckets: &[TableBucket],
+        lease: &str,
+        lease_ms: u64,
+    ) -> Result<Vec<(u64, Offset)>> {
+        if lease.is_empty() || lease.len() > usize::from(u16::MAX) {
+            return Err(Error::invalid(Subject::Snapshot, "the id of a snapshot lease must have 1 to 65535 bytes"));
+        }
+        if buckets.is_empty() {
+            self.open_check()?;
+            self.keyed_buckets().iter().try_for_each(|b| b.renew_lease(lease, lease_ms))?;
+            return Ok(Vec::new());
+        }
+        let acquire = |id: &TableBucket| {
+            let bucket = self.bucket(id)?;
+            if !bucket.meta.get().has_primary_key() {
+                let message = format!("{id} is of a log table, which has no snapshots; scan its log");
+                return Err(Error::invalid(Subject::Snapshot, message));
+            }
+            bucket.acquire_snapshot(lease, lease_ms)
+        };
+        buckets.iter().map(acquire).collect()
+    }
+
+    fn keyed_buckets(&self) -> Vec<Arc<Bucket>> {
+        let tables = self.tables.all().into_iter().filter(|t| t.meta.get().has_primary_key());
+        tables.flat_map(|t| t.buckets().to_vec()).collect()
+    }
+
+    /// Gives snapshots back; all of the lease's when `buckets` is empty.
+    ///
+    /// # Errors
+    /// `Closed`; `Io`.
+    pub(crate) fn release_snapshots(&self, buckets: &[TableBucket], lease: &str) -> Result<()> {
+        self.open_check()?;
+        if buckets.is_empty() {
+            return self.keyed_buckets().iter().try_for_each(|b| b.release_snapshot_if_any(lease));
+        }
+        buckets.iter().try_for_each(|id| match self.bucket(id) {
+            Ok(bucket) => bucket.release_snapshot_if_any(lease),
+            // A table dropped meanwhile has given everything back.
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+            Err(e) => Err(e),
+        })
+    }
+
+    /// Makes everything durable, writes rows to files, ends the threads. Later calls get `Closed`. Closing twice is no error.
+    ///
+    /// # Errors
+    /// The first failure to write something out; the log has it all the same, the next opening replays it.
+    pub(crate) fn close(&self) -> Result<()> {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        self.context.commits.drain();
+        self.context.commits.stop();
+        self.workers.join();
+        let mut first = Ok(());
+        for bucket in self.tables.all().iter().flat_map(|t| t.buckets()) {
+            let saved = bucket.save();
+            if first.is_ok() {
+                first = saved;
+            }
+            bucket.end(Failure::new(ErrorKind::Closed, Subject::Store, "the store is closed; open it again"));
+        }
+        self.tables.write(BTreeMap::clear);
+        first
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // Nobody is left to tell; the log keeps what could not be written out.
+        let _ = self.close();
+    }
+}

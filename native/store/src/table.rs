@@ -1,0 +1,85 @@
+//! One table as the engine holds it: its live description and its buckets.
+
+use crate::TableMeta;
+use crate::bucket::{Bucket, Failure, LiveMeta};
+use crate::context::Context;
+use sluice_base::{Error, ErrorKind, PartitionId, Result, Subject, TableBucket, TableId};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A table's buckets.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) id: TableId,
+    pub(crate) meta: Arc<LiveMeta>,
+    buckets: Vec<Arc<Bucket>>,
+    /// Which bucket gets the next batch of rows that have no home.
+    turn: AtomicUsize,
+}
+
+impl Table {
+    pub(crate) fn new(meta: Arc<TableMeta>, context: &Arc<Context>) -> Self {
+        let (id, count) = (meta.id, meta.bucket_count());
+        let live = Arc::new(LiveMeta::new(meta));
+        let bucket = |bucket| {
+            Arc::new(Bucket::new(TableBucket { table: id, partition: None, bucket }, live.clone(), context.clone()))
+        };
+        Self { id, buckets: (0..count).map(bucket).collect(), meta: live, turn: AtomicUsize::new(0) }
+    }
+
+    pub(crate) fn buckets(&self) -> &[Arc<Bucket>] {
+        &self.buckets
+    }
+
+    /// The directory that holds all of its buckets.
+    pub(crate) fn dir(&self, context: &Context) -> PathBuf {
+        context.data_dir.join(self.id.0.to_string())
+    }
+
+    pub(crate) fn bucket(&self, number: u32) -> Result<&Arc<Bucket>> {
+        self.buckets.get(number as usize).ok_or_else(|| self.no_bucket(format!("bucket {number}")))
+    }
+
+    /// A bucket by its full name.
+    ///
+    /// # Errors
+    /// `NotFound` about `Bucket`.
+    pub(crate) fn find(&self, id: &TableBucket) -> Result<&Arc<Bucket>> {
+        let number = match id.partition {
+            None => u32::try_from(id.bucket).map_err(|_| self.no_bucket(format!("bucket {}", id.bucket)))?,
+            Some(PartitionId(p)) => return Err(self.no_bucket(format!("partition {p}"))),
+        };
+        self.bucket(number)
+    }
+
+    fn no_bucket(&self, what: String) -> Error {
+        let meta = self.meta.get();
+        Error::not_found(
+            Subject::Bucket,
+            format!("table {} has no {what}; it has {} buckets", meta.path, self.buckets.len()),
+        )
+    }
+
+    pub(crate) fn next_bucket(&self) -> u32 {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        u32::try_from(turn % self.buckets.len().max(1)).unwrap_or(0)
+    }
+
+    /// Refuses once the table is dropped.
+    pub(crate) fn alive(&self) -> Result<()> {
+        self.buckets.first().map_or(Ok(()), |b| b.progress.alive())
+    }
+
+    /// Ends all buckets: their writers and readers get `NotFound`.
+    pub(crate) fn drop_buckets(&self) {
+        let meta = self.meta.get();
+        let why = Failure::new(ErrorKind::NotFound, Subject::Table, format!("table {} was dropped", meta.path));
+        for bucket in &self.buckets {
+            bucket.end(why.clone());
+            if let Some(kv) = bucket.kv_if_open() {
+                kv.stop();
+            }
+        }
+    }
+}
