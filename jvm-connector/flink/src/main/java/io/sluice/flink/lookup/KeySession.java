@@ -3,14 +3,14 @@ package io.sluice.flink.lookup;
 import java.util.List;
 
 import io.sluice.flink.StoreTable;
-import io.sluice.flink.source.StoreTableClient;
+import io.sluice.flink.source.scan.StoreTableClient;
 import io.sluice.store.KeyLookup;
 import io.sluice.store.RowBlock;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
 /** An open lookup into one table. Threads may share it, each with batches of its own. */
-public final class KeySession implements AutoCloseable {
+public final class KeySession implements BatchLookup {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final KeyLookup lookup;
@@ -33,7 +33,7 @@ public final class KeySession implements AutoCloseable {
     return new KeySession(client.connection().lookup(options.toString()));
   }
 
-  /** Looks all keys of a batch up; the batch can be used anew afterwards. The rows found are nobody else's. */
+  @Override
   public RowBlock lookUp(KeyBatch keys) {
     return lookup.lookup(keys.buffers());
   }

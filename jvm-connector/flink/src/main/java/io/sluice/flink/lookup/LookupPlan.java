@@ -10,7 +10,7 @@ import java.util.List;
 import javax.annotation.Nullable;
 
 import io.sluice.flink.StoreTable;
-import io.sluice.flink.source.StoreTableClient;
+import io.sluice.flink.source.scan.StoreTableClient;
 import io.sluice.store.RowBlock;
 import org.apache.flink.core.memory.MemorySegment;
 import org.apache.flink.core.memory.MemorySegmentFactory;

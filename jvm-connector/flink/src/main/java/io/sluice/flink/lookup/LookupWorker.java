@@ -25,10 +25,10 @@ final class LookupWorker implements AutoCloseable {
   /** Empty batches kept for reuse: one fills while the other is being answered. */
   private static final int SPARE_MAX = 2;
   /** How long closing waits for the call that is running; it is abandoned then, and its callers get an error. */
-  private static final long CLOSE_MS = 5_000;
+  private static final long CLOSE_MS = 2_000;
 
   private final LookupPlan plan;
-  private final KeySession session;
+  private final BatchLookup lookup;
   private final Thread thread;
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -39,16 +39,16 @@ final class LookupWorker implements AutoCloseable {
   @Nullable private Waiting running;
   private boolean closed;
 
-  private LookupWorker(LookupPlan plan, KeySession session) {
+  private LookupWorker(LookupPlan plan, BatchLookup lookup) {
     this.plan = plan;
-    this.session = session;
+    this.lookup = lookup;
     this.thread = new Thread(this::run, "sluice-lookup-" + plan.table());
     thread.setDaemon(true);
   }
 
-  /** Starts the thread; the session is closed with the worker. */
-  static LookupWorker start(LookupPlan plan, KeySession session) {
-    LookupWorker worker = new LookupWorker(plan, session);
+  /** Starts the thread; the lookup is closed with the worker. */
+  static LookupWorker start(LookupPlan plan, BatchLookup lookup) {
+    LookupWorker worker = new LookupWorker(plan, lookup);
     worker.thread.start();
     return worker;
   }
@@ -119,7 +119,7 @@ final class LookupWorker implements AutoCloseable {
   private void run() {
     for (Waiting batch = take(); batch != null; batch = take()) {
       try {
-        batch.answer(session.lookUp(batch.keys));
+        batch.answer(lookup.lookUp(batch.keys));
       } catch (Throwable e) {
         batch.fail(failure(e));
       }
@@ -188,6 +188,6 @@ final class LookupWorker implements AutoCloseable {
     }
     thread.join(CLOSE_MS);
     abandoned.forEach(future -> future.completeExceptionally(closedError()));
-    session.close();
+    lookup.close();
   }
 }

@@ -3,7 +3,7 @@ package io.sluice.flink.lookup;
 import java.util.Collection;
 import java.util.Collections;
 
-import io.sluice.flink.source.StoreTableClient;
+import io.sluice.flink.source.scan.StoreTableClient;
 import io.sluice.store.RowBlock;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.functions.FunctionContext;

@@ -3,6 +3,8 @@ package io.sluice.flink.source;
 import java.util.List;
 
 import io.sluice.flink.StoreTable;
+import io.sluice.flink.source.scan.StoreTableClient;
+import io.sluice.flink.source.scan.TableClient;
 import io.sluice.store.StoreException;
 import org.apache.flink.table.expressions.AggregateExpression;
 

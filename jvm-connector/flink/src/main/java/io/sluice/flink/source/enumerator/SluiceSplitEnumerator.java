@@ -16,9 +16,11 @@ import java.util.stream.Stream;
 
 import javax.annotation.Nullable;
 
-import io.sluice.flink.source.ScanSettings;
-import io.sluice.flink.source.SourceFailure;
-import io.sluice.flink.source.TableClient;
+import io.sluice.flink.source.scan.NothingToRead;
+import io.sluice.flink.source.scan.ScanSettings;
+import io.sluice.flink.source.scan.SnapshotsRead;
+import io.sluice.flink.source.scan.SourceFailure;
+import io.sluice.flink.source.scan.TableClient;
 import io.sluice.flink.source.split.SluiceSplit;
 import io.sluice.flink.source.split.SplitStart;
 import org.apache.flink.api.connector.source.SourceEvent;

@@ -7,9 +7,9 @@ import java.util.OptionalLong;
 import java.util.function.IntFunction;
 
 import io.sluice.flink.ConnectorOptions.ScanStartupMode;
-import io.sluice.flink.source.ScanSettings;
-import io.sluice.flink.source.ScanTask;
-import io.sluice.flink.source.TableClient;
+import io.sluice.flink.source.scan.ScanSettings;
+import io.sluice.flink.source.scan.ScanTask;
+import io.sluice.flink.source.scan.TableClient;
 import io.sluice.flink.source.split.SluiceSplit;
 import io.sluice.flink.source.split.SplitStart;
 

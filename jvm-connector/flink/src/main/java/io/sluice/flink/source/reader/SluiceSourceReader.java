@@ -10,10 +10,10 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 
 import io.sluice.flink.StoreTable;
-import io.sluice.flink.source.ScanSettings;
-import io.sluice.flink.source.ScanTask;
-import io.sluice.flink.source.enumerator.NothingToRead;
-import io.sluice.flink.source.enumerator.SnapshotsRead;
+import io.sluice.flink.source.scan.NothingToRead;
+import io.sluice.flink.source.scan.ScanSettings;
+import io.sluice.flink.source.scan.ScanTask;
+import io.sluice.flink.source.scan.SnapshotsRead;
 import io.sluice.flink.source.split.SluiceSplit;
 import io.sluice.flink.source.split.SluiceSplitState;
 import io.sluice.flink.source.split.SplitStart;

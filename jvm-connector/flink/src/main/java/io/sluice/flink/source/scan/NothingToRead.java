@@ -1,4 +1,4 @@
-package io.sluice.flink.source.enumerator;
+package io.sluice.flink.source.scan;
 
 import org.apache.flink.api.connector.source.SourceEvent;
 

@@ -1,4 +1,4 @@
-package io.sluice.flink.source;
+package io.sluice.flink.source.scan;
 
 import java.io.Serializable;
 import java.util.ArrayList;
@@ -42,7 +42,7 @@ public final class PointQuery implements Serializable {
    * @param filters what the planner asks for, all of which must hold
    * @return empty when a column has none, or one of a type whose equality in SQL is not that of its stored form
    */
-  static Optional<PointQuery> of(RowType rowType, int[] primaryKey, List<ResolvedExpression> filters) {
+  public static Optional<PointQuery> of(RowType rowType, int[] primaryKey, List<ResolvedExpression> filters) {
     ArrayList<Serializable> values = new ArrayList<>();
     List<ResolvedExpression> used = new ArrayList<>();
     List<RowType.RowField> fields = new ArrayList<>();
@@ -122,7 +122,7 @@ public final class PointQuery implements Serializable {
   }
 
   /** The filters that make up the key, one for each of its columns; only while planning. */
-  List<ResolvedExpression> filters() {
+  public List<ResolvedExpression> filters() {
     return filters;
   }
 

@@ -1,4 +1,4 @@
-package io.sluice.flink.source;
+package io.sluice.flink.source.scan;
 
 import java.io.Serializable;
 import java.time.Duration;
@@ -9,8 +9,8 @@ import java.time.format.DateTimeParseException;
 import java.time.format.ResolverStyle;
 import java.util.UUID;
 
-import io.sluice.flink.ConnectorOptions;
 import io.sluice.flink.ConnectorOptions.ScanStartupMode;
+import io.sluice.flink.ConnectorOptions;
 import org.apache.flink.configuration.ReadableConfig;
 import org.apache.flink.table.api.ValidationException;
 import org.apache.flink.table.api.config.TableConfigOptions;

@@ -1,4 +1,4 @@
-package io.sluice.flink.source.enumerator;
+package io.sluice.flink.source.scan;
 
 import java.util.ArrayList;
 import java.util.Collection;
@@ -22,11 +22,13 @@ public final class SnapshotsRead implements SourceEvent {
     this.checkpointed = checkpointed;
   }
 
-  boolean checkpointed() {
+  /** Whether a completed checkpoint says so too. */
+  public boolean checkpointed() {
     return checkpointed;
   }
 
-  List<String> splitIds() {
+  /** The splits by their ids. */
+  public List<String> splitIds() {
     return splitIds;
   }
 }

@@ -1,4 +1,4 @@
-package io.sluice.flink.source;
+package io.sluice.flink.source.scan;
 
 import io.sluice.store.ErrorKind;
 import io.sluice.store.StoreException;

@@ -1,4 +1,4 @@
-package io.sluice.flink.source;
+package io.sluice.flink.source.scan;
 
 import java.util.List;
 import java.util.OptionalLong;
