@@ -1,0 +1,259 @@
+//! The embedded store: the catalog and the engine of one directory behind [`sluice_api::Connection`].
+//!
+//! A DDL statement holds the catalog's change from its first check to its last effect, so statements go one at a time. Order of
+//! effects: CREATE makes directories, then the catalog's entry; DROP and ALTER change the catalog, then the engine. What a crash
+//! leaves between the two is data without a table, and opening removes it.
+
+use crate::catalog::{Catalog, TableMeta};
+use crate::ddl::BucketLimits;
+use crate::directory::Directory;
+use crate::engine::Engine;
+use crate::registry::{Member, Registry};
+use crate::settings::Settings;
+use sluice_api::{
+    Connection, DatabaseInfo, Lookup, LookupOptions, OffsetSpec, ScanOptions, Scanner, TableChange, TableInfo,
+    TableStats, WriteOptions, Writer,
+};
+use sluice_base::{Clock, Error, ErrorKind, Fs, Offset, OsFs, Result, Subject, SystemClock, TableBucket, TableId};
+use sluice_row::{DatabaseDescriptor, TableDescriptor, TablePath};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+static STORES: Registry<Core> = Registry::new();
+
+/// What all handles of one open store share.
+#[derive(Debug)]
+struct Core {
+    root: PathBuf,
+    settings: Settings,
+    catalog: Catalog,
+    engine: Arc<Engine>,
+    /// Given up when the store closes; another process may then have the directory.
+    directory: Mutex<Option<Directory>>,
+}
+
+/// A handle on an open store. Closing or dropping the last one closes the store: rows on their way become durable, threads end, and the
+/// directory is free for another process.
+#[derive(Debug)]
+pub struct LocalStore {
+    core: Arc<Core>,
+    member: Mutex<Option<Member<Core>>>,
+    closed: AtomicBool,
+}
+
+impl LocalStore {
+    /// Opens the store in `dir`, or joins it when this process has it open. `options` are those of a catalog, see `docs/settings.md`.
+    ///
+    /// # Errors
+    /// `Invalid` about `Option`; `Conflict` about `Option` when the open store runs with other settings; `Busy` about `Store`
+    /// naming the process that has the directory; `Invalid` about `Store` when the directory is something else; `Unsupported` about
+    /// `Store` when a newer version wrote it; `Corrupt` naming the file; `Io`.
+    pub fn open_shared(dir: &Path, options: &BTreeMap<String, String>) -> Result<Self> {
+        let settings = Settings::from_options(options)?;
+        let path = canonical(dir)?;
+        let open = || Core::open(&path, Arc::new(OsFs), Arc::new(SystemClock), settings);
+        let (core, member) = STORES.join(&path, |core| core.settings.check_agrees(options), open)?;
+        Ok(Self { core, member: Mutex::new(Some(member)), closed: AtomicBool::new(false) })
+    }
+
+    /// Opens the store in `dir` over the given disk and clock, for this handle alone.
+    ///
+    /// # Errors
+    /// Those of [`LocalStore::open_shared`].
+    pub fn open(dir: &Path, fs: Arc<dyn Fs>, clock: Arc<dyn Clock>, settings: Settings) -> Result<Self> {
+        let core = Arc::new(Core::open(dir, fs, clock, settings)?);
+        Ok(Self { core, member: Mutex::new(None), closed: AtomicBool::new(false) })
+    }
+
+    /// Gives this handle back, and closes the store if it was the last. Again is no error.
+    ///
+    /// # Errors
+    /// What kept rows from becoming durable; the store is closed all the same.
+    pub fn close(&self) -> Result<()> {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        match self.member.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(member) => member.leave(Core::close),
+            None => self.core.close(),
+        }
+    }
+
+    /// The store's directory.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.core.root
+    }
+
+    fn core(&self) -> Result<&Core> {
+        if self.closed.load(Ordering::Acquire) {
+            let message = format!("the store in {} was closed; open it again", self.core.root.display());
+            return Err(Error::new(ErrorKind::Closed, Subject::Store, message));
+        }
+        Ok(&self.core)
+    }
+}
+
+impl Drop for LocalStore {
+    fn drop(&mut self) {
+        // Whoever wants to know calls close(); every acknowledged row is durable without it.
+        let _ = self.close();
+    }
+}
+
+/// The one name of a directory, whichever way it was spelt; it need not exist yet.
+fn canonical(dir: &Path) -> Result<PathBuf> {
+    let absolute =
+        std::path::absolute(dir).map_err(|e| Error::io(format_args!("open the store in {}", dir.display()), e))?;
+    let existing = absolute.ancestors().find_map(|a| Some((a, a.canonicalize().ok()?)));
+    let Some((ancestor, real)) = existing else { return Ok(absolute) };
+    Ok(match absolute.strip_prefix(ancestor) {
+        Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
+        _ => real,
+    })
+}
+
+impl Core {
+    fn open(root: &Path, fs: Arc<dyn Fs>, clock: Arc<dyn Clock>, settings: Settings) -> Result<Self> {
+        let directory = Directory::open(&*fs, &*clock, root)?;
+        let may_create = directory.is_without_data(&*fs)?;
+        let catalog = Catalog::open(fs.clone(), clock.clone(), directory.catalog(), may_create)?;
+        let state = catalog.state();
+        directory.clean(&*fs, &state.tables().map(|t| t.id.0).collect())?;
+        let engine = Engine::open(root, fs, clock, &settings)?;
+        let core = Self { root: root.to_owned(), settings, catalog, engine, directory: Mutex::new(Some(directory)) };
+        let added = state.tables().try_for_each(|table| core.engine.add_table(table.clone()));
+        added.inspect_err(|_| drop(core.close()))?;
+        Ok(core)
+    }
+
+    fn close(&self) -> Result<()> {
+        let closed = self.engine.close();
+        drop(self.directory.lock().unwrap_or_else(PoisonError::into_inner).take());
+        closed
+    }
+
+    fn table(&self, path: &TablePath) -> Result<Arc<TableMeta>> {
+        self.catalog.state().table(path).cloned()
+    }
+
+    const fn bucket_limits(&self) -> BucketLimits {
+        BucketLimits { default: self.settings.bucket_count_default, max: self.settings.bucket_count_max }
+    }
+
+    /// The drop is durable already; files that cannot be removed now are removed when the store opens next.
+    fn remove_data(&self, tables: &[TableId]) {
+        for id in tables {
+            let _ = self.engine.remove_table(*id);
+        }
+    }
+}
+
+impl Connection for LocalStore {
+    fn create_database(&self, name: &str, descriptor: &DatabaseDescriptor, ignore_if_exists: bool) -> Result<()> {
+        let mut change = self.core()?.catalog.change();
+        let now = change.now_ms;
+        match change.state.create_database(name, descriptor, ignore_if_exists, now)? {
+            true => change.commit(),
+            false => Ok(()),
+        }
+    }
+
+    fn alter_database(&self, name: &str, changes: &BTreeMap<String, Option<String>>) -> Result<()> {
+        let mut change = self.core()?.catalog.change();
+        let now = change.now_ms;
+        match change.state.alter_database(name, changes, now)? {
+            true => change.commit(),
+            false => Ok(()),
+        }
+    }
+
+    fn drop_database(&self, name: &str, ignore_if_missing: bool, cascade: bool) -> Result<()> {
+        let core = self.core()?;
+        let mut change = core.catalog.change();
+        let Some(tables) = change.state.drop_database(name, ignore_if_missing, cascade)? else { return Ok(()) };
+        change.commit()?;
+        core.remove_data(&tables);
+        Ok(())
+    }
+
+    fn list_databases(&self) -> Result<Vec<String>> {
+        Ok(self.core()?.catalog.state().databases.keys().cloned().collect())
+    }
+
+    fn database(&self, name: &str) -> Result<DatabaseInfo> {
+        Ok(self.core()?.catalog.state().database(name)?.info.clone())
+    }
+
+    fn create_table(&self, path: &TablePath, descriptor: &TableDescriptor, ignore_if_exists: bool) -> Result<()> {
+        let core = self.core()?;
+        let mut change = core.catalog.change();
+        let now = change.now_ms;
+        let created = change.state.create_table(path, descriptor, core.bucket_limits(), ignore_if_exists, now)?;
+        let Some(meta) = created else { return Ok(()) };
+        let id = meta.id;
+        let done = core.engine.add_table(meta).and_then(|()| change.commit());
+        done.inspect_err(|_| core.remove_data(&[id]))
+    }
+
+    fn drop_table(&self, path: &TablePath, ignore_if_missing: bool) -> Result<()> {
+        let core = self.core()?;
+        let mut change = core.catalog.change();
+        let Some(id) = change.state.drop_table(path, ignore_if_missing)? else { return Ok(()) };
+        change.commit()?;
+        core.remove_data(&[id]);
+        Ok(())
+    }
+
+    fn list_tables(&self, database: &str) -> Result<Vec<String>> {
+        Ok(self.core()?.catalog.state().database(database)?.tables.keys().cloned().collect())
+    }
+
+    fn table(&self, path: &TablePath) -> Result<TableInfo> {
+        Ok(self.core()?.table(path)?.info.clone())
+    }
+
+    fn alter_table(&self, path: &TablePath, changes: &[TableChange], ignore_if_missing: bool) -> Result<()> {
+        let core = self.core()?;
+        let mut change = core.catalog.change();
+        let now = change.now_ms;
+        let Some(meta) = change.state.alter_table(path, changes, ignore_if_missing, now)? else { return Ok(()) };
+        change.commit()?;
+        core.engine.update_table(meta);
+        Ok(())
+    }
+
+    fn list_offsets(&self, buckets: &[TableBucket], spec: OffsetSpec) -> Result<Vec<Offset>> {
+        self.core()?.engine.list_offsets(buckets, spec)
+    }
+
+    fn table_stats(&self, path: &TablePath) -> Result<TableStats> {
+        let core = self.core()?;
+        core.engine.table_stats(core.table(path)?.id)
+    }
+
+    fn acquire_snapshots(&self, buckets: &[TableBucket], lease: &str, lease_ms: u64) -> Result<Vec<(u64, Offset)>> {
+        self.core()?.engine.acquire_snapshots(buckets, lease, lease_ms)
+    }
+
+    fn release_snapshots(&self, buckets: &[TableBucket], lease: &str) -> Result<()> {
+        self.core()?.engine.release_snapshots(buckets, lease)
+    }
+
+    fn writer(&self, path: &TablePath, options: &WriteOptions) -> Result<Box<dyn Writer>> {
+        let core = self.core()?;
+        core.engine.writer(core.table(path)?, options)
+    }
+
+    fn scanner(&self, path: &TablePath, options: &ScanOptions) -> Result<Box<dyn Scanner>> {
+        let core = self.core()?;
+        core.engine.scanner(core.table(path)?, options)
+    }
+
+    fn lookup(&self, path: &TablePath, options: &LookupOptions) -> Result<Box<dyn Lookup>> {
+        let core = self.core()?;
+        core.engine.lookup(core.table(path)?, options)
+    }
+}
