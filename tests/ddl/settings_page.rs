@@ -1,0 +1,14 @@
+//! `docs/settings.md` says what the code says.
+
+use std::path::Path;
+
+#[test]
+fn is_fresh() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/settings.md");
+    let wanted = sluice_store::settings_page();
+    if std::env::var_os("SLUICE_BLESS").is_some() {
+        std::fs::write(&file, &wanted).unwrap();
+    }
+    let found = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(found == wanted, "docs/settings.md is stale; run SLUICE_BLESS=1 cargo test -p sluice-tests --test ddl");
+}
