@@ -1,5 +1,7 @@
 //! The catalog and its rules: every refusal says what is wrong, nothing refused leaves a trace, nothing accepted is lost.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod alter;
 mod create;
 mod databases;
