@@ -61,8 +61,8 @@ impl Cut {
         let value = match self.unit {
             TimeUnit::Second => millis.div_euclid(1_000),
             TimeUnit::Millisecond => millis,
-            TimeUnit::Microsecond => millis.checked_mul(1_000)?.checked_add(nanos / 1_000)?,
-            TimeUnit::Nanosecond => to_nanos(millis, nanos)?,
+            TimeUnit::Microsecond => finer(millis, 1_000, nanos / 1_000)?,
+            TimeUnit::Nanosecond => finer(millis, NANOS_PER_MILLI, nanos)?,
         };
         match self.step {
             1 => Some(value),
@@ -71,12 +71,12 @@ impl Cut {
     }
 }
 
-/// `millis * 10^6 + nanos` without overflow on the way to a sum that fits.
-fn to_nanos(millis: i64, nanos: i64) -> Option<i64> {
+/// `millis * factor + rest`, without overflow on the way to a sum that fits; `rest` is below `factor`.
+fn finer(millis: i64, factor: i64, rest: i64) -> Option<i64> {
     if millis < 0 {
-        (millis + 1).checked_mul(NANOS_PER_MILLI)?.checked_add(nanos - NANOS_PER_MILLI)
+        (millis + 1).checked_mul(factor)?.checked_add(rest - factor)
     } else {
-        millis.checked_mul(NANOS_PER_MILLI)?.checked_add(nanos)
+        millis.checked_mul(factor)?.checked_add(rest)
     }
 }
 

@@ -2,6 +2,10 @@
 
 mod clock;
 mod fault_fs;
+mod generator;
+mod model;
 
 pub use clock::ManualClock;
 pub use fault_fs::{Crash, Fault, FaultFs};
+pub use generator::{Gen, TypedBatch, typed_batches};
+pub use model::{KeyChange, KeyModel, LogModel, Logged};
