@@ -6,7 +6,7 @@ use arrow_buffer::Buffer;
 use arrow_ipc::reader::RecordBatchDecoder;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use arrow_ipc::{CompressionType, Message, MetadataVersion};
-use arrow_schema::{ArrowError, DataType, Fields, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use sluice_base::{Error, Result, Subject};
 use sluice_row::ChangeKind;
 use std::cell::RefCell;
@@ -67,39 +67,41 @@ pub struct BatchDecoder {
     stored: SchemaRef,
     projection: Option<Vec<usize>>,
     output: Result<SchemaRef, String>,
-    /// Nodes and buffers of the stored schema, depth first.
-    shape: Vec<Node>,
-    buffers: usize,
+    /// What a message of the stored schema consists of.
+    shape: Shape,
     /// No dictionary is ever written; the decoder wants a map all the same.
     dictionaries: HashMap<i64, arrow_array::ArrayRef>,
+}
+
+/// Nodes and buffers of a schema, depth first.
+#[derive(Debug, Default)]
+struct Shape {
+    nodes: Vec<Node>,
+    /// For each buffer the width of its elements; its length is a multiple of it.
+    element_bytes: Vec<i64>,
 }
 
 /// What one Arrow field brings to a message.
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    first_buffer: usize,
+    /// Number of its validity buffer.
+    validity: usize,
     top_level: bool,
 }
 
-fn shape_of(fields: &Fields, top_level: bool, nodes: &mut Vec<Node>, buffers: &mut usize) {
-    for field in fields {
-        shape_of_type(field.data_type(), top_level, nodes, buffers);
-    }
-}
-
-fn shape_of_type(data_type: &DataType, top_level: bool, nodes: &mut Vec<Node>, buffers: &mut usize) {
-    nodes.push(Node { first_buffer: *buffers, top_level });
-    match data_type {
-        DataType::Utf8 | DataType::Binary => *buffers += 3,
-        DataType::List(element) | DataType::Map(element, _) => {
-            *buffers += 2;
-            shape_of_type(element.data_type(), false, nodes, buffers);
+impl Shape {
+    fn add(&mut self, data_type: &DataType, top_level: bool) {
+        self.nodes.push(Node { validity: self.element_bytes.len(), top_level });
+        self.element_bytes.push(1);
+        match data_type {
+            DataType::Utf8 | DataType::Binary => self.element_bytes.extend([4, 1]),
+            DataType::List(element) | DataType::Map(element, _) => {
+                self.element_bytes.push(4);
+                self.add(element.data_type(), false);
+            }
+            DataType::Struct(fields) => fields.iter().for_each(|field| self.add(field.data_type(), false)),
+            other => self.element_bytes.push(other.primitive_width().map_or(1, |w| w as i64)),
         }
-        DataType::Struct(fields) => {
-            *buffers += 1;
-            shape_of(fields, false, nodes, buffers);
-        }
-        _ => *buffers += 2,
     }
 }
 
@@ -112,14 +114,14 @@ impl BatchDecoder {
     /// an empty one gives rows without columns.
     #[must_use]
     pub fn new(stored: SchemaRef, projection: Option<&[usize]>) -> Self {
-        let (mut shape, mut buffers) = (Vec::new(), 0);
-        shape_of(stored.fields(), true, &mut shape, &mut buffers);
+        let mut shape = Shape::default();
+        stored.fields().iter().for_each(|field| shape.add(field.data_type(), true));
         let output = match projection {
             None => Ok(Arc::clone(&stored)),
             Some(wanted) => stored.project(wanted).map(Arc::new).map_err(|e| e.to_string()),
         };
         let projection = projection.map(<[usize]>::to_vec);
-        Self { stored, projection, output, shape, buffers, dictionaries: HashMap::new() }
+        Self { stored, projection, output, shape, dictionaries: HashMap::new() }
     }
 
     /// The schema of the decoded batches.
@@ -180,8 +182,11 @@ impl BatchDecoder {
         if message.version() != MetadataVersion::V5 {
             return Err(damaged(format!("metadata version {:?}", message.version())));
         }
-        if (nodes.len(), buffers.len()) != (self.shape.len(), self.buffers) {
-            let (n, b) = (self.shape.len(), self.buffers);
+        if batch.variadicBufferCounts().is_some_and(|counts| !counts.is_empty()) {
+            return Err(damaged("views, which no type of ours has"));
+        }
+        let (n, b) = (self.shape.nodes.len(), self.shape.element_bytes.len());
+        if (nodes.len(), buffers.len()) != (n, b) {
             return Err(damaged(format!("{} nodes, {} buffers; {n}, {b} expected", nodes.len(), buffers.len())));
         }
         if usize::try_from(batch.length()) != Ok(rows) {
@@ -189,15 +194,19 @@ impl BatchDecoder {
         }
         let compressed = batch.compression().is_some();
         let mut lengths = Vec::with_capacity(buffers.len());
-        for b in buffers {
-            lengths.push(buffer_length(body, b.offset(), b.length(), compressed)?);
+        for (buffer, element) in buffers.iter().zip(&self.shape.element_bytes) {
+            let length = buffer_length(body, buffer.offset(), buffer.length(), compressed)?;
+            if length % element != 0 {
+                return Err(damaged(format!("a buffer of {length} bytes for elements of {element}")));
+            }
+            lengths.push(length);
         }
-        for (node, shape) in nodes.iter().zip(&self.shape) {
+        for (node, shape) in nodes.iter().zip(&self.shape.nodes) {
             let (length, nulls) = (node.length(), node.null_count());
             if length < 0 || nulls < 0 || nulls > length || (shape.top_level && usize::try_from(length) != Ok(rows)) {
                 return Err(damaged(format!("a node of {length} values, {nulls} of them null")));
             }
-            let validity = lengths.get(shape.first_buffer).copied().unwrap_or(0);
+            let validity = lengths.get(shape.validity).copied().unwrap_or(0);
             if nulls > 0 && validity.saturating_mul(8) < length {
                 return Err(damaged(format!("{validity} bytes of validity for {length} values")));
             }

@@ -174,6 +174,12 @@ impl Segment {
         }
     }
 
+    /// Whether the file is open or the index loaded.
+    #[cfg(test)]
+    pub(crate) fn is_at_hand(&self) -> bool {
+        lock(&self.file).is_some() || self.index.read().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// Base offset of the first batch with a timestamp of at least `timestamp_ms`.
     ///
     /// # Errors
