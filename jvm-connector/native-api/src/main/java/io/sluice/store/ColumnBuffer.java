@@ -215,8 +215,11 @@ public final class ColumnBuffer {
     }
   }
 
-  /** Refuses every further put. */
+  /** Forgets the memory, which the owner frees, and refuses every further put. */
   void close() {
+    rows = 0;
+    dataEnd = 0;
+    hasNulls = false;
     setCapacity(0);
   }
 

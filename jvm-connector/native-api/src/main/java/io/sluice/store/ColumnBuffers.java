@@ -125,10 +125,13 @@ public final class ColumnBuffers implements AutoCloseable {
   @Override
   public synchronized void close() {
     closed = true;
+    rows = 0;
+    variableBytes = 0;
+    hasKinds = false;
+    cleanable.clean();
     for (ColumnBuffer column : columns) {
       column.close();
     }
-    cleanable.clean();
   }
 
   /** Returns the address of the table that "Columns in" of {@code docs/jni.md} describes, good until the next put. */

@@ -15,4 +15,7 @@ final class NativeConnection {
   static native long liveHandles();
 
   static native long nativeBytes();
+
+  /** Always fails, by a panic or by an error of kind INTERNAL: proves on the library that ships that neither takes the JVM down. */
+  static native void fail(boolean panics);
 }
