@@ -80,3 +80,6 @@ impl BoundKeys<'_> {
         self.columns.iter().any(|c| c.is_null(row))
     }
 }
+
+#[cfg(test)]
+mod tests;
