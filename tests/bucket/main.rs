@@ -1,0 +1,30 @@
+//! The data paths of one store: write, merge, scan, look up, snapshot, expire, recover. One behaviour a file.
+
+mod append_then_scan;
+mod bad_batches_write_nothing;
+mod batch_rows_are_bounded;
+mod buckets_follow_the_key;
+mod crash_equals_model;
+mod delete_of_absent_key;
+mod disk_full_refuses_and_heals;
+mod dropped_table_ends_everyone;
+mod expired_offset_names_range;
+mod fixture;
+mod huge_row;
+mod key_not_leading;
+mod lease_survives_reopen;
+mod limit;
+mod lookup_sees_acknowledged;
+mod many_tiny_rows;
+mod null_keys_match_nothing;
+mod offsets_by_time;
+mod order_within_batch;
+mod prefix_lookup;
+mod reader_wakes_on_commit;
+mod reopen_replays;
+mod schema_evolution_pads;
+mod shared_lookup;
+mod snapshot_then_log_exact;
+mod stop_offsets;
+mod sync_failure_tells_the_writer;
+mod upsert_emits_before_image;
