@@ -102,7 +102,7 @@ impl Engine {
     /// `Io` when files cannot be removed; the directory's owner removes them when it opens next.
     pub(crate) fn remove_table(&self, id: TableId) -> Result<()> {
         let Some(table) = self.tables.write(|tables| tables.remove(&id)) else { return Ok(()) };
-        table.drop_buckets();
+        table.end_dropped();
         self.context.fs.remove_dir_all(&table.dir(&self.context))
     }
 
@@ -243,12 +243,11 @@ impl Engine {
         self.context.commits.stop();
         self.workers.join();
         let mut first = Ok(());
-        for bucket in self.tables.all().iter().flat_map(|t| t.buckets()) {
-            let saved = bucket.save();
-            if first.is_ok() {
-                first = saved;
-            }
-            bucket.end(Failure::new(ErrorKind::Closed, Subject::Store, "the store is closed; open it again"));
+        let why = Failure::new(ErrorKind::Closed, Subject::Store, "the store is closed; open it again");
+        for table in self.tables.all() {
+            let saved = table.buckets().iter().map(|b| b.save()).find(Result::is_err);
+            first = first.and(saved.unwrap_or(Ok(())));
+            table.end(&why);
         }
         self.tables.write(BTreeMap::clear);
         first

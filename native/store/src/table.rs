@@ -3,10 +3,11 @@
 use crate::TableMeta;
 use crate::bucket::{Bucket, Failure, LiveMeta};
 use crate::context::Context;
+use crate::scan::Splits;
 use sluice_base::{Error, ErrorKind, PartitionId, Result, Subject, TableBucket, TableId};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// A table's buckets.
 #[derive(Debug)]
@@ -16,6 +17,7 @@ pub(crate) struct Table {
     buckets: Vec<Arc<Bucket>>,
     /// Which bucket gets the next batch of rows that have no home.
     turn: AtomicUsize,
+    scanners: Mutex<Vec<Weak<Splits>>>,
 }
 
 impl Table {
@@ -25,7 +27,13 @@ impl Table {
         let bucket = |bucket| {
             Arc::new(Bucket::new(TableBucket { table: id, partition: None, bucket }, live.clone(), context.clone()))
         };
-        Self { id, buckets: (0..count).map(bucket).collect(), meta: live, turn: AtomicUsize::new(0) }
+        Self {
+            id,
+            buckets: (0..count).map(bucket).collect(),
+            meta: live,
+            turn: AtomicUsize::new(0),
+            scanners: Mutex::default(),
+        }
     }
 
     pub(crate) fn buckets(&self) -> &[Arc<Bucket>] {
@@ -71,15 +79,31 @@ impl Table {
         self.buckets.first().map_or(Ok(()), |b| b.progress.alive())
     }
 
-    /// Ends all buckets: their writers and readers get `NotFound`.
-    pub(crate) fn drop_buckets(&self) {
+    /// The table is dropped: its writers and readers get `NotFound`.
+    pub(crate) fn end_dropped(&self) {
         let meta = self.meta.get();
-        let why = Failure::new(ErrorKind::NotFound, Subject::Table, format!("table {} was dropped", meta.path));
+        self.end(&Failure::new(ErrorKind::NotFound, Subject::Table, format!("table {} was dropped", meta.path)));
+    }
+
+    /// Ends all buckets and takes from open scanners what they hold of them.
+    pub(crate) fn end(&self, why: &Failure) {
         for bucket in &self.buckets {
             bucket.end(why.clone());
-            if let Some(kv) = bucket.kv_if_open() {
-                kv.stop();
+        }
+        for scanner in self.scanners.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            if let Some(scanner) = scanner.upgrade() {
+                scanner.clear();
             }
         }
+        for bucket in &self.buckets {
+            bucket.close_kv();
+        }
+    }
+
+    /// An open scanner, to be told when the table ends.
+    pub(crate) fn add_scanner(&self, scanner: &Arc<Splits>) {
+        let mut scanners = self.scanners.lock().unwrap_or_else(PoisonError::into_inner);
+        scanners.retain(|s| s.strong_count() > 0);
+        scanners.push(Arc::downgrade(scanner));
     }
 }

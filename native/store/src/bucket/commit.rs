@@ -76,7 +76,7 @@ impl Bucket {
         self.context.flow.release(bytes);
         self.bells.ring();
         match self.kv_if_open() {
-            Some(kv) if write_out => start_flush(kv),
+            Some(kv) if write_out => start_flush(&kv),
             _ => Ok(()),
         }
     }

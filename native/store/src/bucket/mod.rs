@@ -29,7 +29,7 @@ use sluice_kv::{Kv, Layer, Overlay};
 use sluice_log::Log;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// One bucket of a table.
 #[derive(Debug)]
@@ -44,8 +44,8 @@ pub(crate) struct Bucket {
     pub(crate) snapshots: Mutex<Option<Snapshots>>,
     /// Opened on first use; replaced after a failed sync.
     log: RwLock<Option<Arc<Log>>>,
-    /// Opened on first use.
-    kv: OnceLock<Arc<Kv>>,
+    /// Opened on first use; taken out when the bucket closes, whoever still has a handle.
+    kv: RwLock<Option<Arc<Kv>>>,
     write: Mutex<WriteSide>,
     stage: AtomicU8,
 }
@@ -91,7 +91,7 @@ impl Bucket {
             bells: Bells::default(),
             snapshots: Mutex::new(None),
             log: RwLock::new(None),
-            kv: OnceLock::new(),
+            kv: RwLock::new(None),
             write: Mutex::new(WriteSide::default()),
             stage: AtomicU8::new(Stage::Idle as u8),
         }

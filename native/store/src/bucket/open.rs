@@ -6,6 +6,10 @@ use sluice_base::{Error, Result};
 use sluice_kv::{Kv, Overlay};
 use sluice_log::Log;
 use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long closing waits for calls that still use the rows.
+const CLOSE_WAIT: Duration = Duration::from_secs(5);
 
 impl Bucket {
     /// The log.
@@ -48,21 +52,38 @@ impl Bucket {
     /// `NotFound` once the table is dropped; `Corrupt`, `Io`, `Busy` about `Disk`.
     pub(crate) fn kv(&self) -> Result<Arc<Kv>> {
         self.progress.alive()?;
-        match self.kv.get() {
-            Some(kv) => Ok(kv.clone()),
+        match self.kv_if_open() {
+            Some(kv) => Ok(kv),
             None => self.open_kv(&mut *self.lock_write()?),
         }
     }
 
     /// The rows by key if they are open.
-    pub(crate) fn kv_if_open(&self) -> Option<&Arc<Kv>> {
-        self.kv.get()
+    pub(crate) fn kv_if_open(&self) -> Option<Arc<Kv>> {
+        // The slot holds a whole store of rows or none, whatever panicked.
+        self.kv.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Gives RocksDB up after the bucket has ended, so that its directory can be opened again or removed. Calls that are
+    /// using it finish first, but nobody waits for ever for one that does not.
+    pub(crate) fn close_kv(&self) {
+        let taken = self.kv.write().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut kv) = taken else { return };
+        kv.stop();
+        let deadline = Instant::now() + CLOSE_WAIT;
+        while Instant::now() < deadline {
+            match Arc::try_unwrap(kv) {
+                Ok(last) => return drop(last),
+                Err(shared) => kv = shared,
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Opens RocksDB and replays the log from its mark. The writer's side is held, so nothing is appended meanwhile.
     pub(super) fn open_kv(&self, side: &mut WriteSide) -> Result<Arc<Kv>> {
-        if let Some(kv) = self.kv.get() {
-            return Ok(kv.clone());
+        if let Some(kv) = self.kv_if_open() {
+            return Ok(kv);
         }
         let log = self.log()?;
         let dir = self.dir.join("kv");
@@ -72,7 +93,9 @@ impl Bucket {
         }
         side.replay_bytes += recover::replay(&log, &kv, &self.meta).map_err(|e| e.context(self.id))?;
         side.rows = kv.mark().rows;
-        Ok(self.kv.get_or_init(|| Arc::new(kv)).clone())
+        let kv = Arc::new(kv);
+        *self.kv.write().unwrap_or_else(PoisonError::into_inner) = Some(kv.clone());
+        Ok(kv)
     }
 
     /// RocksDB knows rows that the log has lost: a power cut under `log.flush.policy = os`. The log decides.
@@ -95,8 +118,8 @@ impl Bucket {
     /// Opens the log anew after a failed sync. What was not durable is lost or found again; its writers have been told.
     pub(super) fn reopen(&self, side: &mut WriteSide) -> Result<()> {
         let log = Arc::new(self.open_log()?);
-        if let Some(kv) = self.kv.get() {
-            recover::replay(&log, kv, &self.meta)?;
+        if let Some(kv) = self.kv_if_open() {
+            recover::replay(&log, &kv, &self.meta)?;
             side.rows = kv.mark().rows;
         }
         side.overlay = Overlay::default();

@@ -18,7 +18,7 @@ use row_part::RowPart;
 use sluice_api::{ScanBatch, ScanOptions, ScanSplit, ScanStart, Scanner};
 use sluice_base::{Error, Offset, Result, Subject};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// An open scanner.
@@ -26,21 +26,33 @@ pub(crate) struct TableScanner {
     table: Arc<Table>,
     rows_max: usize,
     signal: Arc<Signal>,
-    state: Mutex<State>,
+    wanted: Mutex<Wanted>,
+    splits: Arc<Splits>,
 }
 
-struct State {
-    wanted: Wanted,
-    /// The next turn is the front's.
-    splits: VecDeque<Split>,
+/// The splits of a scanner; the next turn is the front's.
+#[derive(Debug, Default)]
+pub(crate) struct Splits(Mutex<VecDeque<Split>>);
+
+impl Splits {
+    fn lock(&self) -> Result<MutexGuard<'_, VecDeque<Split>>> {
+        self.0.lock().map_err(|_| Error::internal("the scanner was stopped by a defect of the engine; open a new one"))
+    }
+
+    /// Gives up all that the splits hold: their table has ended.
+    pub(crate) fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
 }
 
-struct Split {
+#[derive(Debug)]
+pub(crate) struct Split {
     id: u32,
     bucket: Arc<Bucket>,
     phase: Phase,
 }
 
+#[derive(Debug)]
 enum Phase {
     Log(LogPart),
     /// Rows of a snapshot, then the log.
@@ -63,14 +75,9 @@ impl TableScanner {
             return Err(Error::invalid(Subject::Option, "batch_rows_max is 0; a scan needs at least 1 row a batch"));
         }
         let wanted = Wanted::new(table.meta.clone(), meta, options.projection.as_deref())?;
-        let state = Mutex::new(State { wanted, splits: VecDeque::new() });
-        Ok(Self { table, rows_max: options.batch_rows_max, signal: Arc::default(), state })
-    }
-
-    fn lock(&self) -> Result<MutexGuard<'_, State>> {
-        self.state
-            .lock()
-            .map_err(|_| Error::internal("the scanner was stopped by a defect of the engine; open a new one"))
+        let splits = Arc::default();
+        table.add_scanner(&splits);
+        Ok(Self { table, rows_max: options.batch_rows_max, signal: Arc::default(), wanted: Mutex::new(wanted), splits })
     }
 
     fn phase(&self, bucket: &Arc<Bucket>, start: &ScanStart, stop: Option<Offset>) -> Result<Phase> {
@@ -102,8 +109,10 @@ impl TableScanner {
 
     /// One turn of each split until one has something.
     fn look(&self) -> Result<Option<ScanBatch>> {
-        let mut state = self.lock()?;
-        let State { wanted, splits } = &mut *state;
+        self.table.alive()?;
+        let mut splits = self.splits.lock()?;
+        let broken = |_| Error::internal("the scanner was stopped by a defect of the engine; open a new one");
+        let wanted = &mut *self.wanted.lock().map_err(broken)?;
         for _ in 0..splits.len() {
             let Some(mut split) = splits.pop_front() else { break };
             let turn = split.bucket.progress.alive().and_then(|()| split.turn(wanted, self.rows_max));
@@ -174,17 +183,17 @@ impl Scanner for TableScanner {
         }
         let phase = self.phase(&bucket, &split.start, split.stop)?;
         bucket.bells.add(&self.signal);
-        let mut state = self.lock()?;
-        state.splits.retain(|s| s.id != split.id);
-        state.splits.push_back(Split { id: split.id, bucket, phase });
-        drop(state);
+        let mut splits = self.splits.lock()?;
+        splits.retain(|s| s.id != split.id);
+        splits.push_back(Split { id: split.id, bucket, phase });
+        drop(splits);
         self.signal.ring();
         Ok(())
     }
 
     fn unsubscribe(&self, split: u32) {
-        if let Ok(mut state) = self.lock() {
-            state.splits.retain(|s| s.id != split);
+        if let Ok(mut splits) = self.splits.lock() {
+            splits.retain(|s| s.id != split);
         }
     }
 
