@@ -221,9 +221,12 @@ impl Segment {
         let mut least = READ_BYTES_MIN;
         loop {
             let chunk = reading.load(fs, least)?;
-            match reading.take(&chunk)? {
-                Step::Done => return Ok(reading.batches),
-                Step::More(bytes) => least = bytes,
+            match reading.take(&chunk) {
+                Ok(Step::Done) => return Ok(reading.batches),
+                Ok(Step::More(bytes)) => least = bytes,
+                // What is good comes first; a read from the damaged place tells of it.
+                Err(_) if !reading.batches.is_empty() => return Ok(reading.batches),
+                Err(e) => return Err(e),
             }
         }
     }
