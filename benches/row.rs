@@ -1,26 +1,27 @@
 //! The row forms, in nanoseconds a row on one core: what a row costs on its way in from Java, into the KV, out of it, and out to Java.
 //!
 //! Rows: BIGINT, INT (a tenth NULL), DOUBLE, DECIMAL(10, 2), STRING of 5, 20 and 42 bytes (the last a tenth NULL), TIMESTAMP(3); 8 batches of
-//! 4,096. Each figure is the lower quartile of 41 runs over all batches. `copy` is the limit: one `memcpy` of the bytes that the
+//! 4,096. Each figure is the lower quartile over 41 rounds of 8 batches, each timed by itself, so that a busy machine shows little. `copy` is the limit: one `memcpy` of the bytes that the
 //! BinaryRowData rows have.
 
 use arrow_array::{
-    ArrayRef, Decimal128Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMillisecondArray,
+    ArrayRef, Decimal128Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+    TimestampMillisecondArray,
 };
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use sluice_row::{
-    BinaryRowWriter, BucketFunction, ColumnIn, DataType, KeyEncoder, KeyFormat, RowDecoder, RowEncoder, TypeRoot, arrow_field,
-    columns_to_batch,
+    BinaryRowWriter, BucketFunction, ColumnIn, DataType, KeyEncoder, KeyFormat, RowDecoder, RowEncoder, TypeRoot,
+    arrow_field, columns_to_batch,
 };
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
 const ROWS: usize = 4096;
-const BATCHES: u64 = 8;
-const RUNS: usize = 41;
+const BATCHES: usize = 8;
+const ROUNDS: usize = 41;
 
 fn types() -> Vec<DataType> {
     let decimal = TypeRoot::Decimal { precision: 10, scale: 2 };
@@ -45,7 +46,8 @@ fn batch(schema: &SchemaRef, seed: u64) -> RecordBatch {
     };
     let texts = [text(5, 0.0), text(20, 0.0), text(42, 0.1)];
     let longs: Vec<i64> = (0..ROWS).map(|_| rng.random_range(0..10_000_000_000)).collect();
-    let ints: Vec<Option<i32>> = (0..ROWS).map(|_| (!rng.random_bool(0.1)).then(|| rng.random_range(0..100_000))).collect();
+    let ints: Vec<Option<i32>> =
+        (0..ROWS).map(|_| (!rng.random_bool(0.1)).then(|| rng.random_range(0..100_000))).collect();
     let doubles: Vec<f64> = (0..ROWS).map(|_| rng.random()).collect();
     let decimals: Vec<i128> = (0..ROWS).map(|_| rng.random_range(0..10_000_000_000)).collect();
     let times: Vec<i64> = (0..ROWS).map(|_| rng.random_range(1_600_000_000_000..1_800_000_000_000)).collect();
@@ -63,17 +65,21 @@ fn batch(schema: &SchemaRef, seed: u64) -> RecordBatch {
     RecordBatch::try_new(Arc::clone(schema), columns).expect("columns of the schema")
 }
 
-/// The lower quartile of the nanoseconds a row that `work` takes for all batches.
-fn measure(name: &str, mut work: impl FnMut()) {
-    let mut nanos: Vec<f64> = (0..RUNS)
-        .map(|_| {
+/// The lower quartile of the nanoseconds a row that `work` takes for one batch, given by number. A word on the command line picks the
+/// names with it.
+fn measure(name: &str, mut work: impl FnMut(usize)) {
+    if std::env::args().skip(1).any(|word| !word.starts_with('-') && !name.contains(&word)) {
+        return;
+    }
+    let mut nanos: Vec<f64> = (0..ROUNDS * BATCHES)
+        .map(|round| {
             let start = Instant::now();
-            work();
-            start.elapsed().as_secs_f64() * 1e9 / (ROWS as f64 * BATCHES as f64)
+            work(round % BATCHES);
+            start.elapsed().as_secs_f64() * 1e9 / ROWS as f64
         })
         .collect();
     nanos.sort_by(f64::total_cmp);
-    println!("{name:<44}{:>8.1} ns/row", nanos[RUNS / 4]);
+    println!("{name:<44}{:>8.1} ns/row", nanos[nanos.len() / 4]);
 }
 
 /// The columns of a batch as Java hands them over.
@@ -112,76 +118,64 @@ impl Handed {
 fn main() {
     let types = types();
     let schema = schema(&types);
-    let batches: Vec<RecordBatch> = (0..BATCHES).map(|seed| batch(&schema, seed)).collect();
+    let batches: Vec<RecordBatch> = (0..BATCHES as u64).map(|seed| batch(&schema, seed)).collect();
 
     let handed: Vec<Handed> = batches.iter().map(Handed::new).collect();
     assert_eq!(handed[0].cross(&schema, &types), batches[0]);
-    measure("crossing (columns in to Arrow)", || {
-        handed.iter().for_each(|h| drop(black_box(h.cross(&schema, &types))));
-    });
+    measure("crossing (columns in to Arrow)", |i| drop(black_box(handed[i].cross(&schema, &types))));
 
     let writer = BinaryRowWriter::new(&types);
     let (mut out, mut starts) = (Vec::new(), Vec::new());
-    measure("BinaryRow write, 8 columns", || {
-        for batch in &batches {
-            out.clear();
-            starts.clear();
-            writer.write(batch, &mut out, &mut starts).expect("sound rows");
-            black_box(&out);
-        }
-    });
-    let mut copy = vec![0_u8; out.len()];
-    measure("  copy of the same bytes", || (0..BATCHES).for_each(|_| black_box(&mut copy).copy_from_slice(black_box(&out))));
+    let mut write = |writer: &BinaryRowWriter, batch: &RecordBatch| {
+        out.clear();
+        starts.clear();
+        writer.write(batch, &mut out, &mut starts).expect("sound rows");
+        black_box(&out).len()
+    };
+    let length = write(&writer, &batches[0]);
+    measure("BinaryRow write, 8 columns", |i| _ = write(&writer, &batches[i]));
     let two: Vec<RecordBatch> = batches.iter().map(|b| b.project(&[0, 5]).expect("two columns")).collect();
     let writer = BinaryRowWriter::new(&[types[0].clone(), types[5].clone()]);
-    measure("BinaryRow write, 2 of 8 columns", || {
-        for batch in &two {
-            out.clear();
-            starts.clear();
-            writer.write(batch, &mut out, &mut starts).expect("sound rows");
-            black_box(&out);
-        }
-    });
+    measure("BinaryRow write, 2 of 8 columns", |i| _ = write(&writer, &two[i]));
+    let (source, mut copy) = (vec![7_u8; length], vec![0_u8; length]);
+    measure("  copy of the bytes of 8 columns", |_| black_box(&mut copy).copy_from_slice(black_box(&source)));
 
     let encoder = RowEncoder::new(&types);
     let mut bytes = Vec::new();
-    measure("compacted encode", || {
-        for batch in &batches {
-            bytes.clear();
-            let rows = encoder.bind(batch.columns()).expect("columns of these types");
-            (0..ROWS).for_each(|row| rows.encode(row, &mut bytes));
-            black_box(&bytes);
-        }
+    measure("compacted encode", |i| {
+        bytes.clear();
+        let rows = encoder.bind(batches[i].columns()).expect("columns of these types");
+        (0..ROWS).for_each(|row| rows.encode(row, &mut bytes));
+        black_box(&bytes);
     });
     let rows = encoder.bind(batches[0].columns()).expect("columns of these types");
-    let stored: Vec<Vec<u8>> = (0..ROWS)
-        .map(|row| {
-            let mut out = Vec::new();
-            rows.encode(row, &mut out);
-            out
-        })
-        .collect();
-    for (name, projection) in [("compacted decode, 8 columns", None), ("compacted decode, 2 of 8 columns", Some(&[0, 5][..]))] {
+    let encoded = |row| {
+        let mut out = Vec::new();
+        rows.encode(row, &mut out);
+        out
+    };
+    let stored: Vec<Vec<u8>> = (0..ROWS).map(encoded).collect();
+    for (name, projection) in
+        [("compacted decode, 8 columns", None), ("compacted decode, 2 of 8 columns", Some(&[0, 5][..]))]
+    {
         let decoder = RowDecoder::new(&types, projection);
-        measure(name, || {
-            for _ in 0..BATCHES {
-                let mut builder = decoder.builder(ROWS);
-                stored.iter().for_each(|row| builder.push(row).expect("our own rows"));
-                black_box(builder.finish().expect("our own rows"));
-            }
+        measure(name, |_| {
+            let mut builder = decoder.builder(ROWS);
+            stored.iter().for_each(|row| builder.push(row).expect("our own rows"));
+            black_box(builder.finish().expect("our own rows"));
         });
     }
 
-    for (format, function) in [(KeyFormat::Compacted, BucketFunction::Fluss), (KeyFormat::Paimon, BucketFunction::Paimon)] {
+    for (format, function) in
+        [(KeyFormat::Compacted, BucketFunction::Fluss), (KeyFormat::Paimon, BucketFunction::Paimon)]
+    {
         let encoder = KeyEncoder::new(format, &types[..1]).expect("a flat key");
-        measure(&format!("{format:?} key of a BIGINT, and its bucket"), || {
-            for batch in &batches {
-                let keys = encoder.bind(&batch.columns()[..1]).expect("columns of these types");
-                for row in 0..ROWS {
-                    bytes.clear();
-                    keys.encode(row, &mut bytes).expect("no NULL");
-                    black_box(function.bucket(&bytes, 16));
-                }
+        measure(&format!("{format:?} key of a BIGINT, and its bucket"), |i| {
+            let keys = encoder.bind(&batches[i].columns()[..1]).expect("columns of these types");
+            for row in 0..ROWS {
+                bytes.clear();
+                keys.encode(row, &mut bytes).expect("no NULL");
+                black_box(function.bucket(&bytes, 16));
             }
         });
     }

@@ -14,9 +14,6 @@ use std::ops::Range;
 /// Rows written at a time: a few dozen kilobytes of output.
 const BLOCK_ROWS: usize = 256;
 
-/// Up to here text is copied word by word, beyond it in one call.
-const COPY_BY_WORD_MAX: usize = 128;
-
 /// Writes batches of fixed types as BinaryRowData.
 #[derive(Debug)]
 pub struct BinaryRowWriter {
@@ -113,23 +110,22 @@ impl Block<'_> {
     /// Writes 8 bytes of row `i` at byte `at` of the row.
     #[inline]
     fn put(&mut self, i: usize, at: usize, word: u64) {
-        let at = self.starts[i] + at;
-        debug_assert!(at + 8 <= self.out.len(), "row {i} passes its measured end");
         // SAFETY: `at` lies within row `i` by the invariant of `Block`: slots lie in the fixed part, pieces in the room measured for them.
-        unsafe { self.out.as_mut_ptr().add(at).cast::<[u8; 8]>().write(word.to_le_bytes()) }
+        unsafe { put_word(self.out, self.starts[i] + at, word) }
+    }
+
+    /// Writes 8 bytes of every row at byte `at` of the fixed part.
+    #[inline]
+    fn put_all<T: Copy>(&mut self, at: usize, values: &[T], word: impl Fn(T) -> u64) {
+        for (start, value) in self.starts[..self.rows].iter().zip(values) {
+            // SAFETY: the fixed part of each row lies in `out` by the invariant of `Block`.
+            unsafe { put_word(self.out, start + at, word(*value)) }
+        }
     }
 
     #[inline]
     fn set_null(&mut self, i: usize, bit: usize) {
         self.out[self.starts[i] + bit / 8] |= 1 << (bit % 8);
-    }
-
-    /// Takes room for a piece of `bytes` bytes in row `i` and returns where it begins in the row.
-    #[inline]
-    fn take(&mut self, i: usize, bytes: usize) -> usize {
-        let at = self.ends[i];
-        self.ends[i] = at + bytes as u32;
-        at as usize
     }
 
     /// Writes `bytes[range]` into the slot at `slot` of row `i`, or behind it when it is too long.
@@ -140,28 +136,52 @@ impl Block<'_> {
             let value = word_at(bytes, range.start) & !(u64::MAX << (8 * length));
             self.put(i, slot, value | (0x80 | length as u64) << 56);
         } else {
-            let at = self.put_piece(i, bytes, range);
+            let at = self.put_piece(i, &bytes[range]);
             self.put(i, slot, reference_slot(at, length));
         }
     }
 
-    /// Copies `bytes[range]`, which is not empty, behind row `i` and pads it; returns where it begins in the row.
+    /// Copies `bytes` of more than 7 bytes behind row `i`; returns where they begin in the row. The padding is zero already.
     #[inline]
-    fn put_piece(&mut self, i: usize, bytes: &[u8], range: Range<usize>) -> usize {
-        let length = range.len();
-        let at = self.take(i, padded(length));
-        let whole = (length - 1) / 8 * 8;
-        if length <= COPY_BY_WORD_MAX {
-            for done in (0..whole).step_by(8) {
-                self.put(i, at + done, word_at(bytes, range.start + done));
-            }
-        } else {
-            let to = self.starts[i] + at;
-            self.out[to..to + whole].copy_from_slice(&bytes[range.start..range.start + whole]);
-        }
-        let last = word_at(bytes, range.start + whole) & (u64::MAX >> (8 * (8 - (length - whole))));
-        self.put(i, at + whole, last);
+    fn put_piece(&mut self, i: usize, bytes: &[u8]) -> usize {
+        let at = self.ends[i] as usize;
+        self.ends[i] += padded(bytes.len()) as u32;
+        let to = self.starts[i] + at;
+        copy(&mut self.out[to..to + bytes.len()], bytes);
         at
+    }
+}
+
+/// Writes 8 bytes without a check of the position: this is the innermost loop.
+///
+/// # Safety
+/// `at + 8` is at most the length of `out`.
+#[inline]
+unsafe fn put_word(out: &mut [u8], at: usize, word: u64) {
+    debug_assert!(at + 8 <= out.len(), "a row passes its measured end");
+    // SAFETY: the caller promises room for 8 bytes; an array of bytes needs no alignment.
+    unsafe { out.as_mut_ptr().add(at).cast::<[u8; 8]>().write(word.to_le_bytes()) }
+}
+
+/// Copies text of 8 to 64 bytes, the most frequent, as two halves that may overlap: cheaper than a call of `memcpy`.
+#[inline]
+fn copy(to: &mut [u8], from: &[u8]) {
+    match from.len() {
+        8..=16 => copy_ends::<8>(to, from),
+        17..=32 => copy_ends::<16>(to, from),
+        33..=64 => copy_ends::<32>(to, from),
+        _ => to.copy_from_slice(from),
+    }
+}
+
+/// Copies the first and the last `N` bytes.
+#[inline]
+fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
+    if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
+        *to = *from;
+    }
+    if let (Some(to), Some(from)) = (to.last_chunk_mut::<N>(), from.last_chunk::<N>()) {
+        *to = *from;
     }
 }
 
@@ -269,13 +289,12 @@ impl<'a> Column<'a> {
             Values::SmallDecimal(v) => self.numbers(block, &v[range], |v| v as u64),
             Values::Fine(v, nanoseconds) => self.each(block, |block, i| {
                 let (millis, nanos) = to_millis_and_nanos(v[range.start + i], *nanoseconds);
-                let at = block.take(i, 8);
-                block.put(i, at, millis as u64);
+                let at = block.put_piece(i, &millis.to_le_bytes());
                 block.put(i, self.slot, reference_slot(at, nanos as usize));
             }),
             Values::WideDecimal(v) => self.each(block, |block, i| {
                 let (bytes, length) = shortest_be(v[range.start + i]);
-                let at = block.put_piece(i, &bytes, 0..WIDE_DECIMAL_BYTES);
+                let at = block.put_piece(i, &bytes);
                 block.put(i, self.slot, reference_slot(at, length));
             }),
             Values::Bytes(offsets, bytes) => {
@@ -288,9 +307,8 @@ impl<'a> Column<'a> {
             }),
             Values::List(..) | Values::Map(..) | Values::Row(_) => self.each(block, |block, i| {
                 let piece = i.checked_sub(1).map_or(0, |before| self.nested_ends[before])..self.nested_ends[i];
-                let length = piece.len();
-                let at = block.put_piece(i, &self.nested, piece);
-                block.put(i, self.slot, reference_slot(at, length));
+                let at = block.put_piece(i, &self.nested[piece.clone()]);
+                block.put(i, self.slot, reference_slot(at, piece.len()));
             }),
         }
     }
@@ -314,7 +332,11 @@ impl<'a> Column<'a> {
     /// Writes one number into each row's slot.
     #[inline]
     fn numbers<T: Copy>(&self, block: &mut Block<'_>, values: &[T], word: impl Fn(T) -> u64) {
-        self.each(block, |block, i| block.put(i, self.slot, word(values[i])));
+        if self.cells.nulls.is_none() {
+            block.put_all(self.slot, values, word);
+        } else {
+            self.each(block, |block, i| block.put(i, self.slot, word(values[i])));
+        }
     }
 }
 

@@ -11,6 +11,9 @@ use sluice_base::{Error, Result};
 use std::mem::take;
 use std::sync::Arc;
 
+/// Room made at first for each text or byte string; more is made as it is needed.
+const TEXT_BYTES: usize = 16;
+
 /// One column under construction.
 #[derive(Debug)]
 pub(crate) struct ColumnBuilder {
@@ -64,8 +67,8 @@ impl Store {
             TypeRoot::BigInt => Self::I64(Vec::with_capacity(capacity)),
             TypeRoot::Float => Self::F32(Vec::with_capacity(capacity)),
             TypeRoot::Double => Self::F64(Vec::with_capacity(capacity)),
-            TypeRoot::Char(_) | TypeRoot::String => Self::Text(offsets(), Vec::new()),
-            TypeRoot::Bytes => Self::Bytes(offsets(), Vec::new()),
+            TypeRoot::Char(_) | TypeRoot::String => Self::Text(offsets(), Vec::with_capacity(capacity * TEXT_BYTES)),
+            TypeRoot::Bytes => Self::Bytes(offsets(), Vec::with_capacity(capacity * TEXT_BYTES)),
             TypeRoot::Binary(width) => Self::Fixed(usize::try_from(*width).unwrap_or(usize::MAX), Vec::new()),
             TypeRoot::Decimal { precision, .. } if *precision <= PRECISION_OF_I64 => {
                 Self::SmallDecimal(Vec::with_capacity(capacity), beyond(*precision))

@@ -88,7 +88,8 @@ fn no_columns_and_no_rows_are_written_too() {
 #[test]
 fn more_than_64_columns_have_a_second_word_of_null_bits() {
     for count in [55, 56, 57, 64, 119, 120, 121] {
-        let column = |i: usize| -> ArrayRef { Arc::new(Int32Array::from(vec![(!i.is_multiple_of(3)).then_some(i as i32)])) };
+        let column =
+            |i: usize| -> ArrayRef { Arc::new(Int32Array::from(vec![(!i.is_multiple_of(3)).then_some(i as i32)])) };
         let (out, _) = written((0..count).map(|i| (TypeRoot::Int, column(i))).collect());
         let slots = null_bits_bytes(count);
         assert_eq!(out.len(), slots + 8 * count);
