@@ -1,17 +1,21 @@
 //! One bucket's RocksDB.
 
+use crate::row_cache::{Probe, RowCache, Ticket};
 use crate::{KvIter, KvSettings, Mark, error, mark::MARK_KEY, tuning};
 use rocksdb::{Cache, DB, Env, WriteBatch, WriteBufferManager, checkpoint::Checkpoint, properties};
-use sluice_base::{Offset, Result};
+use sluice_base::{Error, Offset, Result};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What the buckets of one store share: block cache, bound of fresh rows, background threads.
+/// What the buckets of one store share: row cache, block cache, bound of fresh rows, background threads.
 pub struct KvShared {
     pub(crate) settings: KvSettings,
     pub(crate) env: Env,
     pub(crate) block_cache: Cache,
     pub(crate) write_buffers: WriteBufferManager,
+    rows: RowCache,
+    next_owner: AtomicU32,
 }
 
 impl KvShared {
@@ -25,6 +29,8 @@ impl KvShared {
         env.set_high_priority_background_threads(1);
         let bytes = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         Ok(Arc::new(Self {
+            rows: RowCache::new(settings.row_cache_bytes),
+            next_owner: AtomicU32::new(0),
             settings: settings.clone(),
             env,
             block_cache: Cache::new_hyper_clock_cache(bytes(settings.block_cache_bytes), 0),
@@ -35,10 +41,10 @@ impl KvShared {
         }))
     }
 
-    /// Bytes of memory in block cache and fresh rows.
+    /// Bytes of memory in caches and fresh rows.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        (self.block_cache.get_usage() + self.write_buffers.get_usage()) as u64
+        self.rows.bytes() + (self.block_cache.get_usage() + self.write_buffers.get_usage()) as u64
     }
 }
 
@@ -57,7 +63,9 @@ pub struct Kv {
     marks: Mutex<Marks>,
     /// Held while writing, and while a checkpoint is made, so that a checkpoint's mark is exact.
     write_gate: Mutex<()>,
-    _shared: Arc<KvShared>,
+    shared: Arc<KvShared>,
+    /// Whose rows these are in the shared cache; a number is never used again.
+    owner: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +96,8 @@ impl Kv {
             dir: dir.to_owned(),
             marks: Mutex::new(Marks { now, flushed: now.applied }),
             write_gate: Mutex::new(()),
-            _shared: shared.clone(),
+            owner: shared.next_owner.fetch_add(1, Ordering::Relaxed),
+            shared: shared.clone(),
         })
     }
 
@@ -121,21 +130,45 @@ impl Kv {
     /// # Errors
     /// `Corrupt`, `Io`.
     pub fn get_with<R>(&self, key: &[u8], f: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        let found = self.db.get_pinned(key).map_err(self.fail("read"))?;
-        Ok(f(found.as_deref()))
+        let mut f = Some(f);
+        let mut call = |row: Option<&[u8]>| f.take().map(|f| f(row));
+        let answer = match self.shared.rows.get(self.owner, key, &mut call) {
+            Probe::Known(answer) => answer,
+            Probe::Unknown(ticket) => {
+                let found = self.db.get_pinned(key).map_err(self.fail("read"))?;
+                if let Some(value) = &found {
+                    self.shared.rows.offer(self.owner, key, value, ticket);
+                }
+                call(found.as_deref())
+            }
+        };
+        answer.ok_or_else(|| Error::internal("a read answered twice"))
     }
 
-    /// Many rows; `each` gets the position in `keys` and the value, in the order of `keys`. All see one state.
+    /// Many rows; `each` gets the position in `keys` and the value, in no fixed order.
     ///
     /// # Errors
     /// `Corrupt`, `Io`; some rows may have been handed over before.
     pub fn multi_get(&self, keys: &[&[u8]], mut each: impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
+        let mut missed: Vec<(usize, Ticket)> = Vec::new();
+        for (i, key) in keys.iter().enumerate() {
+            if let Probe::Unknown(ticket) = self.shared.rows.get(self.owner, key, |row| each(i, row)) {
+                missed.push((i, ticket));
+            }
+        }
+        if missed.is_empty() {
+            return Ok(());
+        }
         let Some(family) = self.db.cf_handle("default") else {
-            return Err(sluice_base::Error::internal("RocksDB lost its default column family"));
+            return Err(Error::internal("RocksDB lost its default column family"));
         };
-        let found = self.db.batched_multi_get_cf(family, keys.iter().copied(), false);
-        for (i, value) in found.into_iter().enumerate() {
+        let asked = missed.iter().filter_map(|(i, _)| keys.get(*i).copied());
+        let found = self.db.batched_multi_get_cf(family, asked, false);
+        for ((i, ticket), value) in missed.into_iter().zip(found) {
             let value = value.map_err(self.fail("read"))?;
+            if let (Some(key), Some(value)) = (keys.get(i), &value) {
+                self.shared.rows.offer(self.owner, key, value, ticket);
+            }
             each(i, value.as_deref());
         }
         Ok(())
@@ -145,9 +178,13 @@ impl Kv {
     ///
     /// # Errors
     /// `Busy` about `Disk` when the disk is full; `Io`; `Corrupt`. Nothing is applied then.
-    pub fn write<'a>(&self, changes: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>, mark: Mark) -> Result<()> {
+    pub fn write<'a>(
+        &self,
+        changes: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)> + Clone,
+        mark: Mark,
+    ) -> Result<()> {
         let mut batch = WriteBatch::new();
-        for (key, value) in changes {
+        for (key, value) in changes.clone() {
             match value {
                 Some(value) => batch.put(key, value),
                 None => batch.delete(key),
@@ -156,6 +193,9 @@ impl Kv {
         batch.put(MARK_KEY, mark.to_bytes());
         let _gate = lock(&self.write_gate);
         self.db.write_opt(batch, &tuning::write_options()).map_err(self.fail("write to"))?;
+        for (key, value) in changes {
+            self.shared.rows.put(self.owner, key, value);
+        }
         lock(&self.marks).now = mark;
         Ok(())
     }

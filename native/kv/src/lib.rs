@@ -10,6 +10,7 @@ mod kv;
 mod mark;
 mod merge;
 mod overlay;
+mod row_cache;
 mod settings;
 mod snapshot;
 mod tuning;

@@ -64,7 +64,7 @@ impl Layer {
     }
 
     /// All changes, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> + Clone {
         self.slots.iter().map(|s| (self.key(s), self.value(s)))
     }
 

@@ -3,6 +3,8 @@
 /// Sizes shared by all buckets of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KvSettings {
+    /// Bytes of single rows kept in memory in front of RocksDB, for all buckets together; 0 = none.
+    pub row_cache_bytes: u64,
     /// Bytes of data blocks kept in memory, for all buckets together.
     pub block_cache_bytes: u64,
     /// Bytes of fresh rows after which one bucket writes them to a file.
@@ -16,7 +18,8 @@ pub struct KvSettings {
 impl Default for KvSettings {
     fn default() -> Self {
         Self {
-            block_cache_bytes: 256 << 20,
+            row_cache_bytes: 192 << 20,
+            block_cache_bytes: 128 << 20,
             write_buffer_bytes: 64 << 20,
             write_buffers_total_bytes: 256 << 20,
             background_threads: 2,
