@@ -25,6 +25,7 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) fn new(root: &Path, fs: Arc<dyn Fs>, clock: Arc<dyn Clock>, settings: &Settings) -> Result<Arc<Self>> {
         let kv = KvShared::new(&KvSettings {
+            row_cache_bytes: settings.kv_row_cache_bytes,
             block_cache_bytes: settings.kv_block_cache_bytes,
             write_buffer_bytes: settings.kv_write_buffer_bytes,
             write_buffers_total_bytes: settings.kv_write_buffers_total_bytes,

@@ -9,9 +9,6 @@ use sluice_base::{Error, Result, Subject};
 use sluice_row::ChangeKind;
 use std::sync::Arc;
 
-/// The largest row, key and value together.
-pub(crate) const ROW_BYTES_MAX: usize = 10 << 20;
-
 /// The same schema with every column nullable: deletes carry NULL beside their key.
 pub(crate) fn lenient(schema: &SchemaRef) -> SchemaRef {
     let fields = schema.fields().iter().map(|f| f.as_ref().clone().with_nullable(true));
@@ -58,35 +55,35 @@ pub(crate) fn appends_only(meta: &TableMeta, kinds: &[ChangeKind]) -> Result<()>
     }
 }
 
-fn too_large(row: usize, bytes: usize) -> Error {
+fn too_large(row: usize, bytes: usize, bytes_max: usize) -> Error {
     Error::invalid(
         Subject::Row,
         format!(
-            "row {row} of the batch has {bytes} bytes, the limit is {ROW_BYTES_MAX}; nothing of the batch is written"
+            "row {row} of the batch has {bytes} bytes, the limit is {bytes_max} (setting 'write.row-size-max'); nothing of the batch is written"
         ),
     )
 }
 
 /// Sizes of encoded rows.
-pub(crate) fn encoded_sizes(keys: &Packed, values: &Packed) -> Result<()> {
-    if keys.bytes() + values.bytes() <= ROW_BYTES_MAX {
+pub(crate) fn encoded_sizes(keys: &Packed, values: &Packed, bytes_max: usize) -> Result<()> {
+    if keys.bytes() + values.bytes() <= bytes_max {
         return Ok(());
     }
     let size = |row: usize| keys.get(row).len() + values.get(row).len();
-    match (0..keys.len()).find(|row| size(*row) > ROW_BYTES_MAX) {
-        Some(row) => Err(too_large(row, size(row))),
+    match (0..keys.len()).find(|row| size(*row) > bytes_max) {
+        Some(row) => Err(too_large(row, size(row), bytes_max)),
         None => Ok(()),
     }
 }
 
 /// Sizes of rows that are not encoded one by one: columns tell cheaply when no row can be too large.
-pub(crate) fn column_sizes(codec: &TableCodec, rows: &RecordBatch) -> Result<()> {
+pub(crate) fn column_sizes(codec: &TableCodec, rows: &RecordBatch, bytes_max: usize) -> Result<()> {
     let bound: usize = rows.columns().iter().map(largest).fold(0, usize::saturating_add);
-    if bound <= ROW_BYTES_MAX {
+    if bound <= bytes_max {
         return Ok(());
     }
-    match codec.oversized(rows.columns(), rows.num_rows(), ROW_BYTES_MAX)? {
-        Some((row, bytes)) => Err(too_large(row, bytes)),
+    match codec.oversized(rows.columns(), rows.num_rows(), bytes_max)? {
+        Some((row, bytes)) => Err(too_large(row, bytes, bytes_max)),
         None => Ok(()),
     }
 }

@@ -32,6 +32,10 @@ pub struct Settings {
     pub retention_check_interval: Duration,
     /// Bytes of rows on their way to the disk, over all writers, before writers wait.
     pub in_flight_bytes_max: u64,
+    /// The largest row, key and value together.
+    pub row_bytes_max: usize,
+    /// Cache of single rows by key, shared by all buckets.
+    pub kv_row_cache_bytes: u64,
     /// Cache of RocksDB blocks, shared by all buckets.
     pub kv_block_cache_bytes: u64,
     /// Size at which one bucket's memory table is written out.
@@ -90,6 +94,9 @@ const SETTINGS: &[Setting] = &[
     Setting { key: "kv.thread-num", kind: Kind::Count, default: "2", min: 1, max: 1024,
         meaning: "Threads that write and merge row files, for all buckets together.",
         put: |s, v| s.kv_threads = clamp_i32(v) },
+    Setting { key: "kv.row-cache-size", kind: Kind::Bytes, default: "192mb", min: 0, max: u64::MAX,
+        meaning: "Cache for single rows of primary-key tables by key, shared by all buckets; what lookups and upserts of hot keys are served from.",
+        put: |s, v| s.kv_row_cache_bytes = v },
     Setting { key: "kv.write-buffer-size", kind: Kind::Bytes, default: "64mb", min: 64 << 10, max: 4096 * MIB,
         meaning: "Memory in which one bucket collects rows before it writes a file.",
         put: |s, v| s.kv_write_buffer_bytes = v },
@@ -117,6 +124,9 @@ const SETTINGS: &[Setting] = &[
     Setting { key: "write.in-flight-size-max", kind: Kind::Bytes, default: "64mb", min: MIB, max: u64::MAX,
         meaning: "Bytes of rows on their way to the disk, over all writers of the store, at which writers wait.",
         put: |s, v| s.in_flight_bytes_max = v },
+    Setting { key: "write.row-size-max", kind: Kind::Bytes, default: "10mb", min: 1 << 10, max: 64 * MIB,
+        meaning: "The largest row that a write may hold, key and value together; a larger one is refused, and its batch with it.",
+        put: |s, v| s.row_bytes_max = usize::try_from(v).unwrap_or(usize::MAX) },
 ];
 
 /// Keys of a catalog's options that are not the store's: the connector and the lake read them.

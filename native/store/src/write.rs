@@ -183,7 +183,7 @@ impl TableWriter {
         let Scratch { keys, values, .. } = &mut self.scratch;
         codec.encode(rows.columns(), kinds, rows.num_rows(), keys, values)?;
         self.codec = Some(codec);
-        row_check::encoded_sizes(keys, values)?;
+        row_check::encoded_sizes(keys, values, self.context.settings.row_bytes_max)?;
         self.split(meta, rows, true)?;
         let scratch = std::mem::take(&mut self.scratch);
         let result = self.upsert_split(meta, rows, kinds, &scratch);
@@ -314,7 +314,7 @@ impl Writer for TableWriter {
                 row_check::appends_only(&meta, kinds)?;
                 let rows = batch_of(meta.arrow_schema()?, columns, batch.num_rows())?;
                 let codec = self.codec(&meta)?;
-                row_check::column_sizes(&codec, &rows)?;
+                row_check::column_sizes(&codec, &rows, self.context.settings.row_bytes_max)?;
                 self.codec = Some(codec);
                 self.append(&meta, &rows)?;
             }
