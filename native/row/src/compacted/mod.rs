@@ -15,3 +15,6 @@ pub use encode::{BoundRows, RowEncoder};
 const fn null_bytes(columns: usize) -> usize {
     columns.div_ceil(8)
 }
+
+#[cfg(test)]
+mod tests;
