@@ -260,3 +260,6 @@ impl Drop for Engine {
         let _ = self.close();
     }
 }
+
+#[cfg(test)]
+mod tests;

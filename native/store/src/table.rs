@@ -7,7 +7,7 @@ use crate::scan::Splits;
 use sluice_base::{Error, ErrorKind, PartitionId, Result, Subject, TableBucket, TableId};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// A table's buckets.
 #[derive(Debug)]
@@ -18,6 +18,7 @@ pub(crate) struct Table {
     /// Which bucket gets the next batch of rows that have no home.
     turn: AtomicUsize,
     scanners: Mutex<Vec<Weak<Splits>>>,
+    ended: OnceLock<Failure>,
 }
 
 impl Table {
@@ -33,6 +34,7 @@ impl Table {
             meta: live,
             turn: AtomicUsize::new(0),
             scanners: Mutex::default(),
+            ended: OnceLock::new(),
         }
     }
 
@@ -74,9 +76,9 @@ impl Table {
         u32::try_from(turn % self.buckets.len().max(1)).unwrap_or(0)
     }
 
-    /// Refuses once the table is dropped.
+    /// Refuses once the table is dropped or the store closed. One bucket may have ended for itself.
     pub(crate) fn alive(&self) -> Result<()> {
-        self.buckets.first().map_or(Ok(()), |b| b.progress.alive())
+        self.ended.get().map_or(Ok(()), |why| Err(why.error()))
     }
 
     /// The table is dropped: its writers and readers get `NotFound`.
@@ -87,6 +89,7 @@ impl Table {
 
     /// Ends all buckets and takes from open scanners what they hold of them.
     pub(crate) fn end(&self, why: &Failure) {
+        self.ended.get_or_init(|| why.clone());
         for bucket in &self.buckets {
             bucket.end(why.clone());
         }
