@@ -3,7 +3,7 @@
 use crate::fixture::{add, assert_error, contents, int, no_properties, open, open_with, set, table};
 use sluice_api::{Connection, TableChange};
 use sluice_base::{ErrorKind, Result, Subject};
-use sluice_row::TablePath;
+use sluice_row::{TableDescriptor, TablePath};
 use sluice_store::LocalStore;
 use sluice_testkit::{Crash, Fault, FaultFs};
 use std::collections::{BTreeMap, BTreeSet};
@@ -155,4 +155,30 @@ fn a_full_disk_refuses_keeps_reading_and_heals() {
     let shown = contents(&store);
     drop(store);
     assert_eq!(reopened(dir.path(), "healed"), shown);
+}
+
+fn data_directories(dir: &Path) -> BTreeSet<String> {
+    let Ok(entries) = std::fs::read_dir(dir.join("data")) else { return BTreeSet::new() };
+    entries.map(|e| e.unwrap().file_name().to_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_refused_create_takes_its_data_back_and_spends_its_id() {
+    const BUCKETS: u64 = 3;
+    let three = TableDescriptor { bucket_count: Some(BUCKETS as i32), ..table(&[]) };
+    for n in 1.. {
+        let dir = tempfile::tempdir().unwrap();
+        let fs = FaultFs::new();
+        let store = open_with(dir.path(), Arc::new(fs.clone()), &[]).unwrap();
+        fs.fail_call(n, Fault::Error);
+        if store.create_table(&at("fluss", "t"), &three, false).is_ok() {
+            assert!(n > BUCKETS + 5, "only {n} calls");
+            break;
+        }
+        let left = data_directories(dir.path());
+        assert!(n <= BUCKETS || left.is_empty(), "call {n} left {left:?}");
+        store.create_table(&at("fluss", "u"), &three, false).unwrap();
+        let id = store.table(&at("fluss", "u")).unwrap().table_id;
+        assert!(!left.contains(&id.to_string()), "call {n}: table {id} found a directory of its name");
+    }
 }

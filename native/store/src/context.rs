@@ -29,7 +29,7 @@ impl Context {
             block_cache_bytes: settings.kv_block_cache_bytes,
             write_buffer_bytes: settings.kv_write_buffer_bytes,
             write_buffers_total_bytes: settings.kv_write_buffers_total_bytes,
-            ..KvSettings::default()
+            background_threads: settings.kv_threads,
         })?;
         Ok(Arc::new(Self {
             data_dir: root.join("data"),

@@ -1,0 +1,166 @@
+//! Primary-key tables with 1 M keys: batched lookups and upserts with their full changelog, through the store's own doors.
+
+use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType as ArrowType, Field, Schema as ArrowSchema};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use sluice_api::{Connection, LookupOptions, WriteOptions};
+use sluice_base::{OsFs, SystemClock};
+use sluice_kv::{Kv, KvSettings, KvShared, Mark};
+use sluice_row::{Column, DataType, Schema, TableDescriptor, TablePath, TypeRoot};
+use sluice_store::{LocalStore, Settings};
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Duration;
+
+const KEYS: i64 = 1_000_000;
+const BATCH: usize = 4096;
+const SEED: u64 = 7;
+const WAIT: Duration = Duration::from_secs(120);
+
+fn column(name: &str, root: TypeRoot) -> Column {
+    Column { name: name.to_owned(), data_type: DataType::new(root), comment: None, id: None, agg_function: None }
+}
+
+/// `id BIGINT PRIMARY KEY, name STRING, city STRING, amount BIGINT, count INT`, about 60 bytes a row.
+fn descriptor(compression: &str) -> TableDescriptor {
+    let columns = [("id", TypeRoot::BigInt), ("name", TypeRoot::String), ("city", TypeRoot::String), ("amount", TypeRoot::BigInt), ("count", TypeRoot::Int)];
+    let columns = columns.into_iter().map(|(n, t)| column(n, t)).collect();
+    let compression = ("table.log.arrow.compression.type".to_owned(), compression.to_owned());
+    TableDescriptor {
+        version: 1,
+        schema: Schema::new(columns, vec!["id".to_owned()]),
+        comment: None,
+        partition_key: Vec::new(),
+        bucket_key: Vec::new(),
+        bucket_count: Some(1),
+        properties: BTreeMap::from([compression]),
+        custom_properties: BTreeMap::new(),
+    }
+}
+
+fn rows(ids: &[i64], version: i64) -> RecordBatch {
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("id", Arc::new(Int64Array::from(ids.to_vec()))),
+        ("name", Arc::new(StringArray::from_iter_values(ids.iter().map(|i| format!("customer number {i}"))))),
+        ("city", Arc::new(StringArray::from_iter_values(ids.iter().map(|i| ["Berlin", "Hangzhou", "Nuremberg"][(*i % 3) as usize])))),
+        ("amount", Arc::new(Int64Array::from_iter_values(ids.iter().map(|i| i * 31 + version)))),
+        ("count", Arc::new(Int32Array::from_iter_values(ids.iter().map(|i| (i % 1000) as i32)))),
+    ];
+    let fields: Vec<Field> = columns.iter().map(|(n, c)| Field::new(*n, c.data_type().clone(), true)).collect();
+    RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns.into_iter().map(|(_, c)| c).collect()).expect("columns fit")
+}
+
+/// A store with a table of 1 M rows.
+struct Loaded {
+    store: LocalStore,
+    path: TablePath,
+    _dir: tempfile::TempDir,
+}
+
+fn load(compression: &str) -> Loaded {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let settings = Settings::from_options(&BTreeMap::new()).expect("defaults");
+    let store = LocalStore::open(dir.path(), Arc::new(OsFs), Arc::new(SystemClock), settings).expect("store opens");
+    let path = TablePath::new("fluss", "customers");
+    store.create_table(&path, &descriptor(compression), false).expect("table is created");
+    let mut writer = store.writer(&path, &WriteOptions::default()).expect("writer opens");
+    let mut random = StdRng::seed_from_u64(SEED);
+    let mut ids: Vec<i64> = (0..KEYS).collect();
+    rand::seq::SliceRandom::shuffle(ids.as_mut_slice(), &mut random);
+    for ids in ids.chunks(BATCH) {
+        writer.write(&rows(ids, 0), &[]).expect("rows are taken");
+    }
+    writer.flush(WAIT).expect("rows are durable");
+    Loaded { store, path, _dir: dir }
+}
+
+fn random_ids(random: &mut StdRng, count: usize) -> Vec<i64> {
+    (0..count).map(|_| random.random_range(0..KEYS)).collect()
+}
+
+fn bench_lookup(c: &mut Criterion) {
+    let loaded = load("zstd");
+    let mut group = c.benchmark_group("lookup");
+    group.throughput(Throughput::Elements(BATCH as u64));
+    let mut random = StdRng::seed_from_u64(SEED);
+    let keys: Vec<RecordBatch> = (0..256)
+        .map(|_| {
+            let ids = Int64Array::from(random_ids(&mut random, BATCH));
+            let schema = ArrowSchema::new(vec![Field::new("id", ArrowType::Int64, true)]);
+            RecordBatch::try_new(Arc::new(schema), vec![Arc::new(ids)]).expect("columns fit")
+        })
+        .collect();
+    for (name, projection) in [("all_columns", None), ("one_column", Some(vec![3]))] {
+        let options = LookupOptions { key_columns: vec!["id".to_owned()], projection };
+        let lookup = loaded.store.lookup(&loaded.path, &options).expect("lookup opens");
+        let mut turn = keys.iter().cycle();
+        // Warm: every row has been asked for before.
+        for keys in &keys {
+            lookup.lookup(keys).expect("rows are found");
+        }
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                let found = lookup.lookup(turn.next().expect("endless")).expect("rows are found");
+                assert_eq!(found.rows.num_rows(), BATCH);
+                black_box(found)
+            });
+        });
+    }
+    group.finish();
+}
+
+/// The rows by key alone: no key encoding, no decoding.
+fn bench_multi_get(c: &mut Criterion) {
+    let mut group = c.benchmark_group("multi_get");
+    group.throughput(Throughput::Elements(BATCH as u64));
+    for (name, row_cache_bytes) in [("cached", 192 << 20), ("rocksdb_only", 0)] {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let shared = KvShared::new(&KvSettings { row_cache_bytes, ..KvSettings::default() }).expect("settings");
+        let kv = Kv::open(dir.path(), &shared).expect("opens");
+        let value = [7_u8; 60];
+        let keys: Vec<[u8; 16]> = (0..KEYS).map(|i| u128::from(i.cast_unsigned()).to_le_bytes()).collect();
+        for keys in keys.chunks(BATCH) {
+            kv.write(keys.iter().map(|k| (k.as_slice(), Some(value.as_slice()))), Mark::default()).expect("written");
+        }
+        kv.flush().expect("flushed");
+        let mut random = StdRng::seed_from_u64(SEED);
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                let asked: Vec<&[u8]> = random_ids(&mut random, BATCH).iter().map(|i| keys[*i as usize].as_slice()).collect();
+                let mut bytes = 0;
+                kv.multi_get(&asked, |_, v| bytes += v.map_or(0, <[u8]>::len)).expect("read");
+                assert_eq!(bytes, BATCH * 60);
+            });
+        });
+    }
+    group.finish();
+}
+
+/// Each row updates a key that is there: two changelog rows for one incoming. Measured until everything is durable.
+fn bench_upsert(c: &mut Criterion) {
+    const BATCHES: usize = 50;
+    let mut group = c.benchmark_group("upsert");
+    group.sample_size(10);
+    group.throughput(Throughput::Elements((BATCH * BATCHES) as u64));
+    for compression in ["zstd", "none"] {
+        let loaded = load(compression);
+        let mut random = StdRng::seed_from_u64(SEED);
+        let batches: Vec<RecordBatch> = (1..=BATCHES).map(|v| rows(&random_ids(&mut random, BATCH), v as i64)).collect();
+        let mut writer = loaded.store.writer(&loaded.path, &WriteOptions::default()).expect("writer opens");
+        group.bench_function(compression, |b| {
+            b.iter(|| {
+                for batch in &batches {
+                    writer.write(batch, &[]).expect("rows are taken");
+                }
+                writer.flush(WAIT).expect("rows are durable");
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, bench_multi_get, bench_lookup, bench_upsert);
+criterion_main!(benches);
