@@ -20,6 +20,7 @@ mod null_keys_match_nothing;
 mod offsets_by_time;
 mod order_within_batch;
 mod prefix_lookup;
+mod real_disk_full;
 mod reader_wakes_on_commit;
 mod reopen_replays;
 mod schema_evolution_pads;

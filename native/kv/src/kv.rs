@@ -266,6 +266,15 @@ impl Kv {
         self.number(properties::CUR_SIZE_ALL_MEM_TABLES)
     }
 
+    /// Whether RocksDB may write fresh rows to files by itself once `bytes` more are written; false for a while after a flush.
+    #[must_use]
+    pub fn nears_flush(&self, bytes: u64) -> bool {
+        let settings = &self.shared.settings;
+        let of_all = self.shared.write_buffers.get_usage() as u64;
+        (self.unflushed_bytes() + 2 * bytes) * 2 >= settings.write_buffer_bytes
+            || (of_all + 2 * bytes) * 2 >= settings.write_buffers_total_bytes
+    }
+
     /// Bytes of files and fresh rows.
     #[must_use]
     pub fn size_bytes(&self) -> u64 {

@@ -87,6 +87,8 @@ impl Bucket {
                     // A crash may have left a directory that the index does not name.
                     self.context.fs.remove_dir_all(&self.snapshot_dir(id))?;
                     let mark = kv.checkpoint(&self.snapshot_dir(id))?;
+                    // A snapshot must not outlive the log that it ends in.
+                    self.log()?.sync()?;
                     index.next_id += 1;
                     index.snapshots.insert(id, Snapshot { offset: mark.applied, rows: mark.rows });
                     (id, mark.applied)

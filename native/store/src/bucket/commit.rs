@@ -11,7 +11,7 @@ impl Bucket {
     /// Makes all rows appended so far durable and visible.
     pub(crate) fn commit(&self) -> Committed {
         let Some((log, work)) = self.freeze() else { return Committed::Done };
-        if self.context.syncs()
+        if self.must_sync(&work)
             && let Err(e) = log.sync()
         {
             drop(work);
@@ -19,7 +19,7 @@ impl Bucket {
             self.bells.ring();
             return Committed::Done;
         }
-        match self.apply(work) {
+        match self.apply(&log, work) {
             Ok(()) => Committed::Done,
             Err(e) if e.kind() == ErrorKind::Corrupt => {
                 self.end(super::Failure::of(&e.context(self.id)));
@@ -30,6 +30,12 @@ impl Bucket {
                 if self.progress.has_ended() { Committed::Done } else { Committed::Retry }
             }
         }
+    }
+
+    /// Under the `os` policy only what RocksDB may write to its files soon must be on disk before: rows must never outlive
+    /// their log.
+    fn must_sync(&self, work: &Frozen) -> bool {
+        self.context.syncs() || self.kv_if_open().is_some_and(|kv| kv.nears_flush(work.bytes))
     }
 
     /// What the next step has to do; the same again when the last one could not be applied.
@@ -57,7 +63,7 @@ impl Bucket {
         side.frozen.clone().map(|work| (log, work))
     }
 
-    fn apply(&self, work: Frozen) -> Result<()> {
+    fn apply(&self, log: &Log, work: Frozen) -> Result<()> {
         let Frozen { layer, end, rows, bytes } = work;
         if let Some(kv) = self.kv_if_open() {
             kv.write(layer.iter(), Mark { applied: end, rows })?;
@@ -76,7 +82,7 @@ impl Bucket {
         self.context.flow.release(bytes);
         self.bells.ring();
         match self.kv_if_open() {
-            Some(kv) if write_out => start_flush(&kv),
+            Some(kv) if write_out => start_flush(log, &kv),
             _ => Ok(()),
         }
     }
@@ -97,7 +103,10 @@ impl Bucket {
     pub(crate) fn flush_kv(&self) -> Result<()> {
         let Some(kv) = self.kv_if_open() else { return Ok(()) };
         if kv.mark().applied > kv.flushed_offset() {
+            // Before for the rows that are there, after for those that come meanwhile (only the `os` policy has any).
+            self.log()?.sync()?;
             kv.flush()?;
+            self.log()?.sync()?;
             self.write.lock().unwrap_or_else(PoisonError::into_inner).replay_bytes = 0;
         }
         Ok(())
@@ -105,8 +114,8 @@ impl Bucket {
 }
 
 /// Bounds the replay after a crash. The rows are visible already: a failure here only makes the next try larger.
-fn start_flush(kv: &Kv) -> Result<()> {
-    match kv.start_flush() {
+fn start_flush(log: &Log, kv: &Kv) -> Result<()> {
+    match log.sync().and_then(|_| kv.start_flush()) {
         Err(e) if e.kind() == ErrorKind::Corrupt => Err(e),
         _ => Ok(()),
     }
