@@ -1,6 +1,6 @@
 //! C50: a full disk refuses writes with a clear error, keeps serving reads, and heals when space returns.
 
-use crate::workload::{Model, Step, batch, open, script, take};
+use crate::workload::{self, Model, Step, batch, open, script, take};
 use sluice_base::{ErrorKind, Subject};
 use sluice_log::Log;
 use sluice_testkit::FaultFs;
@@ -23,7 +23,7 @@ fn assert_refused(log: &Log, rows: usize, text: usize) {
 
 #[test]
 fn writes_are_refused_reads_go_on_and_space_heals() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = workload::tempdir();
     let fs = FaultFs::new();
     let (log, mut model) = filled(&fs, dir.path());
     for round in 0..3 {
@@ -31,6 +31,7 @@ fn writes_are_refused_reads_go_on_and_space_heals() {
         assert_refused(&log, 2, 50);
         // One that needs a new segment.
         assert_refused(&log, 1, 2_900);
+        assert_eq!(workload::bytes_on_disk(dir.path()), log.size_bytes(), "a refused batch leaves nothing behind");
         model.check(&log);
         model.synced = log.sync().unwrap();
         assert_eq!(model.synced, model.end());
@@ -50,7 +51,7 @@ fn writes_are_refused_reads_go_on_and_space_heals() {
 
 #[test]
 fn a_log_opens_on_a_full_disk_and_serves_reads() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = workload::tempdir();
     let fs = FaultFs::new();
     let (log, model) = filled(&fs, dir.path());
     fs.set_full(true);
@@ -67,7 +68,7 @@ fn a_log_opens_on_a_full_disk_and_serves_reads() {
 /// C49: opening costs by what is unflushed, not by what there is.
 #[test]
 fn opening_a_long_log_makes_few_calls() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = workload::tempdir();
     let (log, _) = open(Arc::new(FaultFs::new()), dir.path()).unwrap();
     for i in 0..400 {
         log.append(&mut batch(i, 10, 200)).unwrap();

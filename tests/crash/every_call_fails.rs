@@ -1,6 +1,6 @@
 //! Each call of the file system fails once; the process lives on.
 
-use crate::workload::{Model, Step, assert_disk_error, open, script, take};
+use crate::workload::{self, Model, Step, assert_disk_error, open, script, take};
 use sluice_base::{Error, ErrorKind};
 use sluice_log::Log;
 use sluice_testkit::{Fault, FaultFs};
@@ -44,7 +44,7 @@ fn recover_from(e: &Error, log: Log, model: &mut Model, step: Step, fs: &FaultFs
 }
 
 fn run(n: u64, fault: Fault) -> bool {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = workload::tempdir();
     let fs = FaultFs::new();
     let mut model = Model::default();
     fs.fail_call(n, fault);

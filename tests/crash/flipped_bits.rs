@@ -1,7 +1,7 @@
 //! A bit flips in any byte of any file: an error that names file and position, or intact data; never a panic, and the rest
 //! stays readable.
 
-use crate::workload::{Model, Step, batch, header, take};
+use crate::workload::{self, Model, Step, batch, header, take};
 use sluice_base::{Error, ErrorKind};
 use sluice_log::{Log, LogSettings, Recovery};
 use sluice_testkit::{FaultFs, ManualClock};
@@ -55,7 +55,7 @@ fn read_each(log: &Log, model: &Model) -> (usize, Vec<Error>) {
 
 /// For each bit of each file: a copy of the directory with that bit flipped.
 fn for_each_flip(clean: bool, mut check: impl FnMut(&Model, &Path, &Path, usize)) {
-    let original = tempfile::tempdir().unwrap();
+    let original = workload::tempdir();
     let model = written(original.path());
     if !clean {
         std::fs::remove_file(original.path().join("recovery.point")).unwrap();
@@ -63,7 +63,7 @@ fn for_each_flip(clean: bool, mut check: impl FnMut(&Model, &Path, &Path, usize)
     for path in files(original.path()) {
         let good = std::fs::read(&path).unwrap();
         for at in 0..good.len() {
-            let dir = tempfile::tempdir().unwrap();
+            let dir = workload::tempdir();
             for other in files(original.path()) {
                 std::fs::copy(&other, dir.path().join(other.file_name().unwrap())).unwrap();
             }

@@ -21,6 +21,20 @@ pub fn open(fs: Arc<dyn Fs>, dir: &Path) -> Result<(Log, Recovery), Error> {
     Log::open(fs, Arc::new(ManualClock::new(1_000)), dir, settings())
 }
 
+/// A new directory, in memory where the system has such a place: thousands are made, and the faulty file system keeps for itself
+/// what a disk would have kept.
+pub fn tempdir() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    made.unwrap()
+}
+
+/// Length of all segment files.
+pub fn bytes_on_disk(dir: &Path) -> u64 {
+    let paths = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path());
+    paths.filter(|p| p.extension().is_some_and(|e| e == "log")).map(|p| std::fs::metadata(p).unwrap().len()).sum()
+}
+
 /// A batch of `rows` rows with texts of `text` bytes that are no zeros.
 pub fn batch(number: usize, rows: usize, text: usize) -> Vec<u8> {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values((0..rows).map(|i| -((number * 100 + i) as i64) - 1)));

@@ -74,6 +74,12 @@ impl FaultFs {
         plan.fired = false;
     }
 
+    /// A new process after a [`Fault::Halt`]: calls work again, and what was not synced still is not.
+    pub fn restart(&self) {
+        let mut plan = lock(&self.plan);
+        (plan.halted, plan.fault, plan.full) = (false, None, false);
+    }
+
     /// Whether the planned fault has struck.
     #[must_use]
     pub fn fired(&self) -> bool {
