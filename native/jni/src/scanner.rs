@@ -9,18 +9,32 @@ use crate::writer::timeout;
 use crate::{export, json};
 use jni::objects::{JByteArray, JString};
 use jni::sys::{jint, jlong};
-use sluice_api::{ScanBatch, ScanOptions, Scanner};
+use sluice_api::{ScanBatch, ScanOptions, ScanStart, Scanner};
 use sluice_base::{Error, ErrorKind, Result, Subject};
 use sluice_row::{BinaryRowWriter, Column, DataType, Schema};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
+
+/// A block of rows aims at this size: larger arrays leave the JVM's ordinary heap regions and the processor's cache.
+const BLOCK_BYTES: usize = 128 << 10;
+
+const FIRST_BLOCK_ROWS: usize = 512;
 
 /// A scanner that Java or C has opened.
 pub struct OpenScanner {
     scanner: Box<dyn Scanner>,
-    block: Mutex<BlockWriter>,
+    sending: Mutex<Sending>,
     closed: AtomicBool,
+}
+
+/// What leaves as blocks, piece by piece.
+struct Sending {
+    block: BlockWriter,
+    /// The part of the last batch that has not left yet.
+    rest: Option<ScanBatch>,
+    /// Rows of these columns that fill a block, judged by the last one.
+    rows: usize,
 }
 
 /// Opens a scanner of the connection `parent`.
@@ -38,8 +52,9 @@ pub fn open(parent: Handle, json: &str) -> Result<Handle> {
     let (projection, types) = project(&schema, arguments.projection)?;
     let options = ScanOptions { projection: Some(projection), batch_rows_max: arguments.batch_rows_max };
     let scanner = store.scanner(&arguments.path, &options)?;
-    let block = Mutex::new(BlockWriter::new(BinaryRowWriter::new(&types)));
-    let open = OpenScanner { scanner, block, closed: AtomicBool::new(false) };
+    let block = BlockWriter::new(BinaryRowWriter::new(&types));
+    let sending = Mutex::new(Sending { block, rest: None, rows: FIRST_BLOCK_ROWS });
+    let open = OpenScanner { scanner, sending, closed: AtomicBool::new(false) };
     handle::insert_child(Object::Scanner(Arc::new(open)), parent)
 }
 
@@ -70,9 +85,12 @@ impl OpenScanner {
         self.scanner.subscribe(arguments.into())
     }
 
-    /// Removes a split.
+    /// Removes a split, what is left of its last batch too.
     pub fn unsubscribe(&self, split: u32) {
         self.scanner.unsubscribe(split);
+        if let Ok(mut sending) = self.sending.lock() {
+            sending.rest.take_if(|rest| rest.split == split);
+        }
     }
 
     /// Waits for a batch.
@@ -102,21 +120,59 @@ impl OpenScanner {
         self.scanner.wake();
     }
 
-    /// Waits for a batch and calls `send` with it as a block.
+    /// Waits for a batch and calls `send` with it, or with a part of it, as a block.
     fn poll_block<R: Default>(
         &self,
         timeout: Duration,
         send: impl FnOnce(&[u8]) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
-        let Some(batch) = self.poll(timeout)? else {
+        let rest = self.sending()?.rest.take();
+        let Some(batch) = rest.map_or_else(|| self.poll(timeout), |rest| Ok(Some(rest)))? else {
             return Ok(R::default());
         };
-        let mut block = self
-            .block
-            .lock()
-            .map_err(|_| Error::internal("an earlier poll of this scanner ended in a defect; open a new one"))?;
-        send(block.scan(&batch)?)
+        let mut sending = self.sending()?;
+        let (now, rest) = split(batch, sending.rows);
+        sending.rest = rest;
+        let Sending { block, rows, .. } = &mut *sending;
+        let bytes = block.scan(&now)?;
+        if now.rows.num_rows() > 0 {
+            *rows = (BLOCK_BYTES * now.rows.num_rows() / bytes.len()).max(1);
+        }
+        send(bytes)
     }
+
+    fn sending(&self) -> Result<MutexGuard<'_, Sending>> {
+        self.sending
+            .lock()
+            .map_err(|_| Error::internal("an earlier poll of this scanner ended in a defect; open a new one"))
+    }
+}
+
+/// The first `rows` rows of a batch and the rest, if there is one and a reader could go on between the two.
+fn split(batch: ScanBatch, rows: usize) -> (ScanBatch, Option<ScanBatch>) {
+    let left = batch.rows.num_rows().saturating_sub(rows);
+    let taken = i64::try_from(rows).unwrap_or(i64::MAX);
+    let next = match batch.next {
+        _ if left == 0 => None,
+        ScanStart::Log { .. } if batch.base_offset >= 0 => Some(ScanStart::Log { offset: batch.base_offset + taken }),
+        // The last batch of a snapshot goes on in the log and does not say how many rows came before it.
+        ScanStart::Log { .. } => None,
+        ScanStart::Snapshot { snapshot, skip_rows } => {
+            Some(ScanStart::Snapshot { snapshot, skip_rows: skip_rows.saturating_sub(left as u64) })
+        }
+        ScanStart::Current | ScanStart::Limit { .. } => Some(batch.next.clone()),
+    };
+    let Some(next) = next else {
+        return (batch, None);
+    };
+    let (head, tail) = match &batch.kinds {
+        Some(kinds) => (kinds.get(..rows).map(<[_]>::to_vec), kinds.get(rows..).map(<[_]>::to_vec)),
+        None => (None, None),
+    };
+    let first = ScanBatch { rows: batch.rows.slice(0, rows), kinds: head, next, finished: false, ..batch };
+    let base_offset = if batch.base_offset < 0 { -1 } else { batch.base_offset + taken };
+    let rest = ScanBatch { rows: batch.rows.slice(rows, left), kinds: tail, base_offset, ..batch };
+    (first, Some(rest))
 }
 
 export!(fn Java_io_sluice_store_NativeScanner_open(env, connection: jlong, json: JString<'local>) -> jlong {
@@ -145,3 +201,6 @@ export!(fn Java_io_sluice_store_NativeScanner_wake(_env, scanner: jlong) -> () {
 export!(fn Java_io_sluice_store_NativeScanner_close(_env, scanner: jlong) -> () {
     Ok(handle::close(scanner)?)
 });
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+use super::*;
+use arrow_array::{Array, Int32Array, RecordBatch};
+use sluice_row::{ChangeKind, TypeRoot};
+
+fn batch(rows: i32, base_offset: i64, next: ScanStart) -> ScanBatch {
+    let values = (0..rows).collect::<Vec<_>>();
+    let rows = RecordBatch::try_from_iter([("a", Arc::new(Int32Array::from(values)) as Arc<dyn Array>)]).unwrap();
+    let kinds =
+        Some((0..rows.num_rows()).map(|i| if i % 2 == 0 { ChangeKind::Insert } else { ChangeKind::Delete }).collect());
+    ScanBatch { split: 3, rows, kinds, base_offset, next, timestamp_ms: 9, finished: true }
+}
+
+/// Rows, kinds, base offset, next, finished of all pieces.
+fn pieces(batch: ScanBatch, rows: usize) -> Vec<(usize, usize, i64, ScanStart, bool)> {
+    let mut out = Vec::new();
+    let mut rest = Some(batch);
+    while let Some(batch) = rest {
+        let (now, left) = split(batch, rows);
+        assert_eq!((now.split, now.timestamp_ms), (3, 9));
+        out.push((now.rows.num_rows(), now.kinds.map_or(0, |k| k.len()), now.base_offset, now.next, now.finished));
+        rest = left;
+    }
+    out
+}
+
+#[test]
+fn pieces_of_a_log_batch_each_say_where_to_go_on() {
+    let log = |offset| ScanStart::Log { offset };
+    // The batch ended before offset 120: something without rows may follow its last row.
+    let found = pieces(batch(10, 100, log(120)), 4);
+    assert_eq!(found, [(4, 4, 100, log(104), false), (4, 4, 104, log(108), false), (2, 2, 108, log(120), true)]);
+}
+
+#[test]
+fn pieces_of_a_snapshot_batch_count_rows() {
+    let skip = |skip_rows| ScanStart::Snapshot { snapshot: 1, skip_rows };
+    let found = pieces(batch(10, -1, skip(50)), 4);
+    assert_eq!(found, [(4, 4, -1, skip(44), false), (4, 4, -1, skip(48), false), (2, 2, -1, skip(50), true)]);
+}
+
+#[test]
+fn a_batch_inside_which_nobody_could_go_on_stays_whole() {
+    let next = ScanStart::Log { offset: 70 };
+    assert_eq!(pieces(batch(10, -1, next.clone()), 4), [(10, 10, -1, next, true)]);
+    assert_eq!(pieces(batch(4, 0, ScanStart::Log { offset: 4 }), 4).len(), 1);
+    assert_eq!(pieces(batch(0, 0, ScanStart::Log { offset: 4 }), 4).len(), 1);
+    assert_eq!(pieces(batch(9, -1, ScanStart::Current), 4).len(), 3);
+}
+
+#[test]
+fn projections_are_checked_and_spelt_out() {
+    let schema = Schema::new(
+        vec![crate::fake::column("a", TypeRoot::Int), crate::fake::column("b", TypeRoot::String)],
+        Vec::new(),
+    );
+    assert_eq!(project(&schema, None).unwrap().0, [0, 1]);
+    let (at, types) = project(&schema, Some(vec![1, 1])).unwrap();
+    assert_eq!((at, types[1].root.clone()), (vec![1, 1], TypeRoot::String));
+    assert!(project(&schema, Some(Vec::new())).unwrap().1.is_empty());
+    assert_eq!(project(&schema, Some(vec![2])).unwrap_err().subject(), Subject::Column);
+}
