@@ -1,9 +1,12 @@
 package io.sluice.flink;
 
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.LinkedHashSet;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.ConfigOptions;
@@ -205,13 +208,21 @@ public final class ConnectorOptions {
       try {
         read.getOptional(option);
       } catch (IllegalArgumentException e) {
-        Throwable reason = e.getCause() == null ? e : e.getCause();
         throw new ValidationException(
-            String.format(
-                "The value '%s' of option '%s' cannot be read: %s",
-                options.get(option.key()), option.key(), reason.getMessage()));
+            String.format("The value '%s' of option '%s' cannot be read: %s", options.get(option.key()), option.key(), reason(option, e)));
       }
     }
+  }
+
+  private static String reason(ConfigOption<?> option, IllegalArgumentException e) {
+    if (option.hasDefaultValue() && option.defaultValue() instanceof Enum) {
+      Object[] values = ((Enum<?>) option.defaultValue()).getDeclaringClass().getEnumConstants();
+      return Arrays.stream(values)
+          .map(value -> value.toString().toLowerCase(Locale.ROOT))
+          .collect(Collectors.joining(", ", "it is none of ", "."));
+    }
+    Throwable cause = e.getCause() == null ? e : e.getCause();
+    return cause instanceof NumberFormatException ? "it is not a whole number." : cause.getMessage();
   }
 
   /** Where a streaming read starts. */

@@ -67,6 +67,7 @@ public final class ConnectorTableFactory implements DynamicTableSourceFactory, D
 
   /** The table's options, each known one read once so that a bad value is refused here. */
   private ReadableConfig options(Context context) {
+    ConnectorOptions.checkValues(context.getCatalogTable().getOptions());
     ReadableConfig options = FactoryUtil.createTableFactoryHelper(this, context).getOptions();
     FactoryUtil.validateFactoryOptions(this, options);
     return options;

@@ -9,7 +9,6 @@ import io.sluice.store.ColumnBuffers;
 import io.sluice.store.Connection;
 import io.sluice.store.ErrorKind;
 import io.sluice.store.StoreException;
-import io.sluice.store.Subject;
 import io.sluice.store.TableWriter;
 import org.apache.flink.api.common.operators.ProcessingTimeService;
 import org.apache.flink.api.connector.sink2.SinkWriter;
@@ -28,11 +27,14 @@ final class SluiceSinkWriter implements SinkWriter<RowData> {
   private static final int BATCH_ROWS_MAX = 4096;
   /** Time without a new row after which the rows at hand are handed over. */
   private static final long PAUSE_MS = 1;
+  /** Time between two looks while rows keep coming. */
+  private static final long STEP_MS = 2;
   /** Longest time that a row waits for others. */
   private static final long LINGER_MS = 5;
   /** First and last time between two looks whether rows handed over have become durable. */
   private static final long CONFIRM_MS_MIN = 10;
   private static final long CONFIRM_MS_MAX = 1000;
+  private static final long NEVER = Long.MAX_VALUE;
   /** A native wait cannot be interrupted, so that a task which is cancelled waits this long at most. */
   private static final Duration FLUSH_SLICE = Duration.ofMillis(100);
 
@@ -48,12 +50,14 @@ final class SluiceSinkWriter implements SinkWriter<RowData> {
   private final Counter rowsFailed;
 
   private boolean closed;
-  private boolean timerArmed;
+  /** When the next timer that counts is due; an earlier one may have been overtaken by it. */
+  private long timerDueMs = NEVER;
   /** When the oldest row of the buffers came. */
   private long batchStartMs;
   private int rowsAtLastLook;
   /** Whether rows were handed over that nobody has yet seen durable. */
   private boolean unconfirmed;
+  private long handedOverNanos;
   private long confirmMs = CONFIRM_MS_MIN;
   private volatile long lastSendMs;
 
@@ -130,6 +134,7 @@ final class SluiceSinkWriter implements SinkWriter<RowData> {
     bytesSent.inc(bytes);
     lastSendMs = time.getCurrentProcessingTime();
     unconfirmed = true;
+    handedOverNanos = System.nanoTime();
     confirmMs = CONFIRM_MS_MIN;
     arm(CONFIRM_MS_MIN);
   }
@@ -137,17 +142,18 @@ final class SluiceSinkWriter implements SinkWriter<RowData> {
   // ---- time
 
   private void arm(long delayMs) {
-    if (!timerArmed) {
-      timerArmed = true;
-      time.registerTimer(time.getCurrentProcessingTime() + delayMs, this::onTimer);
+    long dueMs = time.getCurrentProcessingTime() + delayMs;
+    if (dueMs < timerDueMs) {
+      timerDueMs = dueMs;
+      time.registerTimer(dueMs, this::onTimer);
     }
   }
 
-  private void onTimer(long due) throws IOException {
-    timerArmed = false;
-    if (closed) {
+  private void onTimer(long dueMs) throws IOException {
+    if (closed || dueMs != timerDueMs) {
       return;
     }
+    timerDueMs = NEVER;
     if (buffers.rowCount() == 0) {
       confirm();
       return;
@@ -159,18 +165,13 @@ final class SluiceSinkWriter implements SinkWriter<RowData> {
       handOver();
     } else {
       rowsAtLastLook = buffers.rowCount();
-      arm(settings.batchTimeout == null ? PAUSE_MS : limitMs - age);
+      arm(settings.batchTimeout == null ? STEP_MS : limitMs - age);
     }
   }
 
   /** Finds out whether the rows handed over are durable, so that a failure is known without waiting for another row. */
   private void confirm() throws IOException {
-    if (!unconfirmed) {
-      return;
-    }
-    if (flushed(Duration.ZERO)) {
-      unconfirmed = false;
-    } else {
+    if (unconfirmed && !flushed(Duration.ZERO)) {
       confirmMs = Math.min(2 * confirmMs, CONFIRM_MS_MAX);
       arm(confirmMs);
     }
@@ -181,30 +182,27 @@ final class SluiceSinkWriter implements SinkWriter<RowData> {
   @Override
   public void flush(boolean endOfInput) throws IOException, InterruptedException {
     handOver();
-    long start = System.nanoTime();
-    while (!flushed(FLUSH_SLICE)) {
+    while (unconfirmed && !flushed(FLUSH_SLICE)) {
       if (Thread.interrupted()) {
         throw new InterruptedException("Interrupted while waiting for rows of table " + table + " to become durable.");
       }
-      if (System.nanoTime() - start > settings.patience.toNanos()) {
-        throw new IOException(
-            String.format(
-                "Rows of table %s did not become durable within %d s ('client.request-timeout').", table, settings.patience.getSeconds()));
-      }
     }
-    unconfirmed = false;
   }
 
-  /** Waits up to a time for all rows handed over to become durable, and returns whether they are. */
+  /**
+   * Waits up to a time for all rows handed over to become durable, and returns whether they are. Once they have not for too long (the store
+   * goes on trying, while a disk is full for example), the reason fails the job.
+   */
   private boolean flushed(Duration wait) throws IOException {
     try {
       writer.flush(wait);
+      unconfirmed = false;
       return true;
     } catch (StoreException e) {
-      if (e.kind() == ErrorKind.BUSY && e.subject() != Subject.DISK) {
-        return false;
+      if (e.kind() != ErrorKind.BUSY || System.nanoTime() - handedOverNanos > settings.patience.toNanos()) {
+        throw WriteFailures.of(table, e);
       }
-      throw WriteFailures.of(table, e);
+      return false;
     }
   }
 
