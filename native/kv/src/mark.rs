@@ -47,6 +47,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_bytes_of_version_1_stay() {
+        let mark = Mark { applied: 0x0102_0304, rows: -2 };
+        let golden = [1, 4, 3, 2, 1, 0, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+        assert_eq!(mark.to_bytes(), golden);
+    }
+
+    #[test]
     fn round_trip_and_refusals() {
         let mark = Mark { applied: 1 << 40, rows: -7 };
         assert_eq!(Mark::from_bytes(&mark.to_bytes(), Path::new("/d")).unwrap(), mark);

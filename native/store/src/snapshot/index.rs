@@ -146,6 +146,29 @@ mod tests {
     }
 
     #[test]
+    fn the_bytes_of_version_1_stay() {
+        let mut index = Index { next_id: 3, ..Index::default() };
+        index.snapshots.insert(2, Snapshot { offset: 0x0102, rows: -1 });
+        index.hold(2, "job", 500);
+        let hex: String = index.to_bytes().iter().map(|b| format!("{b:02x}")).collect();
+        let golden = [
+            "534c534e",
+            "0100",
+            "0300000000000000",
+            "01000000",
+            "0200000000000000",
+            "0201000000000000",
+            "ffffffffffffffff",
+            "01000000",
+            "0200000000000000",
+            "f401000000000000",
+            "0300",
+            "6a6f62",
+        ];
+        assert_eq!(hex[..hex.len() - 8], golden.concat());
+    }
+
+    #[test]
     fn round_trip() {
         let index = sample();
         assert_eq!(Index::from_bytes(&index.to_bytes(), Path::new("/d/INDEX")).unwrap(), index);
