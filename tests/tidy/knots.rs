@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Knots that are there, to be untied one by one: none may grow, none may join them, and a line goes with its knot.
 const TIED: &[(&str, &[&str])] = &[
-    ("native/jni", &["connection", "handle", "lookup", "scanner", "writer"]),
     ("native/kv", &["iter", "kv", "tuning"]),
     ("native/log", &["arrow_body", "batch"]),
     ("native/log", &["log", "recover", "segment"]),

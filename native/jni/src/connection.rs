@@ -1,7 +1,7 @@
 //! An open store, and the exports of `NativeConnection`.
 
 use crate::error::Failure;
-use crate::handle::{self, Handle, Object};
+use crate::handle::{self, Handle, Held};
 use crate::{export, json, memory};
 use jni::objects::JString;
 use jni::sys::{jint, jlong};
@@ -10,7 +10,6 @@ use sluice_base::{Error, Result, Subject};
 use sluice_store::LocalStore;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Version of the calls; Java refuses another one.
 const ABI_VERSION: jint = 1;
@@ -45,12 +44,15 @@ impl OpenConnection {
     pub fn store(&self) -> &dyn Connection {
         &*self.0
     }
+}
+
+impl Held for OpenConnection {
+    fn noun() -> &'static str {
+        "connection"
+    }
 
     /// Closes the store for this connection; others of this process keep it.
-    ///
-    /// # Errors
-    /// As [`Store::close`].
-    pub fn close(&self) -> Result<()> {
+    fn end(&self) -> Result<()> {
         self.0.close()
     }
 }
@@ -62,7 +64,7 @@ impl OpenConnection {
 pub fn open(json: &str) -> Result<Handle> {
     let options: BTreeMap<String, String> = json::parse("open", json)?;
     let store = LocalStore::open_shared(directory(&options)?, &options)?;
-    handle::insert(Object::Connection(Arc::new(OpenConnection::new(store))))
+    handle::insert(OpenConnection::new(store))
 }
 
 fn directory(options: &BTreeMap<String, String>) -> Result<&Path> {

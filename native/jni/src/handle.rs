@@ -3,56 +3,37 @@
 //!
 //! Lock order: the table's lock is taken last and never held while an object is used or dropped.
 
-use crate::connection::OpenConnection;
-use crate::lookup::OpenLookup;
-use crate::scanner::OpenScanner;
-use crate::writer::OpenWriter;
 use sluice_base::{Error, ErrorKind, Result, Subject};
+use std::any::Any;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Slot in the low 32 bits, generation above; never 0, never negative.
 pub type Handle = i64;
 
 /// Something a handle may stand for.
-#[derive(Clone)]
-pub enum Object {
-    /// An open store.
-    Connection(Arc<OpenConnection>),
-    /// An open writer.
-    Writer(Arc<OpenWriter>),
-    /// An open scanner.
-    Scanner(Arc<OpenScanner>),
-    /// An open lookup.
-    Lookup(Arc<OpenLookup>),
-}
-
-/// A type of which handles exist.
-pub trait Held: Sized {
+pub trait Held: Any {
     /// Its name in messages.
-    const NOUN: &'static str;
-    /// The object as this type.
-    fn of(object: &Object) -> Option<&Arc<Self>>;
+    fn noun() -> &'static str
+    where
+        Self: Sized;
+
+    /// Its handle was given back: calls under way should end soon.
+    fn leave(&self) {}
+
+    /// Ends it, after everything made from it was dropped or is in its last call.
+    ///
+    /// # Errors
+    /// What could not be brought to a good end; it is ended all the same.
+    fn end(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
-macro_rules! held {
-    ($type:ty, $variant:ident, $noun:literal) => {
-        impl Held for $type {
-            const NOUN: &'static str = $noun;
-            fn of(object: &Object) -> Option<&Arc<Self>> {
-                if let Object::$variant(held) = object { Some(held) } else { None }
-            }
-        }
-    };
-}
-
-held!(OpenConnection, Connection, "connection");
-held!(OpenWriter, Writer, "table writer");
-held!(OpenScanner, Scanner, "table scanner");
-held!(OpenLookup, Lookup, "key lookup");
+type Object = Arc<dyn Held + Send + Sync>;
 
 struct Entry {
     object: Object,
-    /// The connection it was made from; 0 for a connection itself.
+    /// What it was made from; 0 for a connection.
     parent: Handle,
 }
 
@@ -84,9 +65,9 @@ fn pack(slot: u32, generation: u32) -> Handle {
 }
 
 impl Table {
-    fn slot(&self, handle: Handle) -> Option<&Slot> {
+    fn entry(&self, handle: Handle) -> Option<&Entry> {
         let slot = self.slots.get((handle & i64::from(u32::MAX)) as usize)?;
-        (i64::from(slot.generation) == handle >> 32).then_some(slot)
+        slot.entry.as_ref().filter(|_| i64::from(slot.generation) == handle >> 32)
     }
 
     fn put(&mut self, object: Object, parent: Handle) -> Result<Handle> {
@@ -104,7 +85,7 @@ impl Table {
     }
 
     fn take(&mut self, handle: Handle) -> Option<Object> {
-        self.slot(handle)?;
+        self.entry(handle)?;
         let index = (handle & i64::from(u32::MAX)) as u32;
         let slot = &mut self.slots[index as usize];
         let entry = slot.entry.take()?;
@@ -130,23 +111,24 @@ fn closed(noun: &str) -> Error {
     Error::new(ErrorKind::Closed, Subject::None, format!("this {noun} is closed; open a new one"))
 }
 
-/// Gives a connection a number.
+/// Gives an object a number.
 ///
 /// # Errors
 /// `Internal` when there are no more numbers.
-pub fn insert(object: Object) -> Result<Handle> {
-    write().put(object, 0)
+pub fn insert(object: impl Held + Send + Sync) -> Result<Handle> {
+    write().put(Arc::new(object), 0)
 }
 
-/// Gives an object made from the connection `parent` a number.
+/// Gives an object made from `parent` a number.
 ///
 /// # Errors
-/// `Closed` when the connection was closed meanwhile.
-pub fn insert_child(object: Object, parent: Handle) -> Result<Handle> {
+/// `Closed` when the parent was closed meanwhile.
+pub fn insert_child<P: Held>(object: impl Held + Send + Sync, parent: Handle) -> Result<Handle> {
+    let object = Arc::new(object);
     let mut table = write();
-    if table.slot(parent).is_none_or(|slot| slot.entry.is_none()) {
+    if table.entry(parent).is_none() {
         drop(table); // the object is dropped after the lock
-        return Err(closed(OpenConnection::NOUN));
+        return Err(closed(P::noun()));
     }
     table.put(object, parent)
 }
@@ -155,41 +137,29 @@ pub fn insert_child(object: Object, parent: Handle) -> Result<Handle> {
 ///
 /// # Errors
 /// `Closed` for a number that was given back; `Invalid` for one of another type.
-pub fn get<T: Held>(handle: Handle) -> Result<Arc<T>> {
-    let table = read();
-    let entry = table.slot(handle).and_then(|slot| slot.entry.as_ref()).ok_or_else(|| closed(T::NOUN))?;
-    T::of(&entry.object)
-        .cloned()
-        .ok_or_else(|| Error::invalid(Subject::None, format!("handle {handle} is not that of a {}", T::NOUN)))
+pub fn get<T: Held + Send + Sync>(handle: Handle) -> Result<Arc<T>> {
+    let object = read().entry(handle).map(|entry| entry.object.clone());
+    let object: Arc<dyn Any + Send + Sync> = object.ok_or_else(|| closed(T::noun()))?;
+    object
+        .downcast()
+        .map_err(|_| Error::invalid(Subject::None, format!("handle {handle} is not that of a {}", T::noun())))
 }
 
-/// Gives a number back, and with a connection those of everything made from it. Calls under way end on their own reference. A number
-/// already given back is no error.
+/// Gives a number back, and those of everything made from it. Calls under way end on their own reference. A number already given back is no
+/// error.
 ///
 /// # Errors
-/// As [`OpenConnection::close`], and only for a connection; the number is given back all the same.
+/// As [`Held::end`]; the number is given back all the same.
 pub fn close(handle: Handle) -> Result<()> {
-    let mut taken = Vec::new();
-    {
+    let (children, object) = {
         let mut table = write();
-        for child in table.children(handle) {
-            taken.extend(table.take(child));
-        }
-        taken.extend(table.take(handle));
-    }
-    // Polls under way are told before anything is dropped, for a drop may wait for them. The connection is the last of the list.
-    for object in &taken {
-        if let Object::Scanner(scanner) = object {
-            scanner.close();
-        }
-    }
-    let mut outcome = Ok(());
-    for object in taken {
-        if let Object::Connection(connection) = &object {
-            outcome = connection.close();
-        }
-    }
-    outcome
+        let children = table.children(handle).into_iter().filter_map(|child| table.take(child)).collect::<Vec<_>>();
+        (children, table.take(handle))
+    };
+    // All are told before anything is dropped, for a drop may wait for calls under way.
+    children.iter().chain(&object).for_each(|held| held.leave());
+    drop(children);
+    object.map_or(Ok(()), |held| held.end())
 }
 
 /// How many numbers are in use.

@@ -2,7 +2,7 @@
 
 use crate::block::BlockWriter;
 use crate::connection::OpenConnection;
-use crate::handle::{self, Handle, Object};
+use crate::handle::{self, Handle, Held};
 use crate::json::LookupArguments;
 use crate::scanner::project;
 use crate::writer::named;
@@ -14,7 +14,6 @@ use jni::sys::{jint, jlong};
 use sluice_api::{Lookup, LookupOptions, LookupRows};
 use sluice_base::Result;
 use sluice_row::{BinaryRowWriter, ColumnIn, DataType, Schema, arrow_schema, columns_to_batch};
-use std::sync::Arc;
 
 /// A lookup that Java or C has opened; threads share it.
 pub struct OpenLookup {
@@ -42,7 +41,13 @@ pub fn open(parent: Handle, json: &str) -> Result<Handle> {
     let key_types = key.iter().map(|column| column.data_type.clone()).collect();
     let key_schema = arrow_schema(&Schema::new(key, Vec::new()));
     let open = OpenLookup { lookup, key_types, key_schema, types };
-    handle::insert_child(Object::Lookup(Arc::new(open)), parent)
+    handle::insert_child::<OpenConnection>(open, parent)
+}
+
+impl Held for OpenLookup {
+    fn noun() -> &'static str {
+        "key lookup"
+    }
 }
 
 impl OpenLookup {

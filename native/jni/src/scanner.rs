@@ -3,7 +3,7 @@
 use crate::block::BlockWriter;
 use crate::connection::OpenConnection;
 use crate::error::Failure;
-use crate::handle::{self, Handle, Object};
+use crate::handle::{self, Handle, Held};
 use crate::json::{ScannerArguments, SplitArguments};
 use crate::writer::timeout;
 use crate::{export, json};
@@ -13,7 +13,7 @@ use sluice_api::{ScanBatch, ScanOptions, ScanStart, Scanner};
 use sluice_base::{Error, ErrorKind, Result, Subject};
 use sluice_row::{BinaryRowWriter, Column, DataType, Schema};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 /// A block of rows aims at this size: larger arrays leave the JVM's ordinary heap regions and the processor's cache.
@@ -55,7 +55,7 @@ pub fn open(parent: Handle, json: &str) -> Result<Handle> {
     let block = BlockWriter::new(BinaryRowWriter::new(&types));
     let sending = Mutex::new(Sending { block, rest: None, rows: FIRST_BLOCK_ROWS });
     let open = OpenScanner { scanner, sending, closed: AtomicBool::new(false) };
-    handle::insert_child(Object::Scanner(Arc::new(open)), parent)
+    handle::insert_child::<OpenConnection>(open, parent)
 }
 
 /// The wanted positions and their types. "All" is spelt out, so that a column added meanwhile changes nothing.
@@ -73,6 +73,18 @@ pub fn project(schema: &Schema, projection: Option<Vec<usize>>) -> Result<(Vec<u
     };
     let types = projection.iter().map(of).collect::<Result<_>>()?;
     Ok((projection, types))
+}
+
+impl Held for OpenScanner {
+    fn noun() -> &'static str {
+        "table scanner"
+    }
+
+    /// Ends a running poll, which then says `Closed`.
+    fn leave(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.scanner.wake();
+    }
 }
 
 impl OpenScanner {
@@ -111,12 +123,6 @@ impl OpenScanner {
 
     /// Ends the running or the next poll.
     pub fn wake(&self) {
-        self.scanner.wake();
-    }
-
-    /// Ends a running poll, which then says `Closed`.
-    pub fn close(&self) {
-        self.closed.store(true, Ordering::Release);
         self.scanner.wake();
     }
 

@@ -1,7 +1,7 @@
 //! An open writer, and the exports of `NativeWriter`.
 
 use crate::connection::OpenConnection;
-use crate::handle::{self, Handle, Object};
+use crate::handle::{self, Handle, Held};
 use crate::json::WriterArguments;
 use crate::{columns, export, json};
 use arrow_array::RecordBatch;
@@ -11,7 +11,7 @@ use jni::sys::{jint, jlong};
 use sluice_api::{WriteOptions, Writer};
 use sluice_base::{Error, Result, Subject};
 use sluice_row::{ChangeKind, Column, ColumnIn, DataType, Schema, arrow_schema, columns_to_batch};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 /// A writer that Java or C has opened.
@@ -44,7 +44,7 @@ pub fn open(parent: Handle, json: &str) -> Result<Handle> {
     let types = columns.iter().map(|column| column.data_type.clone()).collect();
     let schema = arrow_schema(&Schema::new(columns, Vec::new()));
     let writing = Mutex::new(Writing { writer, kinds: Vec::new() });
-    handle::insert_child(Object::Writer(Arc::new(OpenWriter { writing, types, schema })), parent)
+    handle::insert_child::<OpenConnection>(OpenWriter { writing, types, schema }, parent)
 }
 
 /// Columns of a schema by name, in the order of the names.
@@ -67,6 +67,12 @@ fn change_kind(byte: u8) -> Result<ChangeKind> {
         2 => Ok(ChangeKind::UpdateAfter),
         3 => Ok(ChangeKind::Delete),
         _ => Err(Error::invalid(Subject::Row, format!("row kind {byte} is none of 0 (+I), 1 (-U), 2 (+U), 3 (-D)"))),
+    }
+}
+
+impl Held for OpenWriter {
+    fn noun() -> &'static str {
+        "table writer"
     }
 }
 

@@ -1,6 +1,8 @@
 use super::*;
+use crate::connection::OpenConnection;
 use crate::fake::{self, FakeStore, Seen};
-use crate::{scanner, writer};
+use crate::scanner::{self, OpenScanner};
+use crate::writer::{self, OpenWriter};
 use sluice_row::TypeRoot;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -10,7 +12,7 @@ const SCANNER: &str = r#"{"path":{"database":"d","table":"t"}}"#;
 fn connection() -> (Handle, Arc<Seen>) {
     let seen = Arc::new(Seen::default());
     let store = FakeStore { seen: seen.clone(), table: fake::table(vec![fake::column("a", TypeRoot::Int)]) };
-    (insert(Object::Connection(Arc::new(OpenConnection::new(store)))).unwrap(), seen)
+    (insert(OpenConnection::new(store)).unwrap(), seen)
 }
 
 fn kind<T>(result: Result<T>) -> ErrorKind {

@@ -1,6 +1,7 @@
 use super::*;
 use arrow_array::{Array, Int32Array, RecordBatch};
 use sluice_row::{ChangeKind, TypeRoot};
+use std::sync::Arc;
 
 fn batch(rows: i32, base_offset: i64, next: ScanStart) -> ScanBatch {
     let values = (0..rows).collect::<Vec<_>>();
