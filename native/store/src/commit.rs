@@ -29,8 +29,10 @@ pub(crate) enum Stage {
 /// How a commit went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Committed {
-    /// All appended rows are visible, or the bucket has ended.
+    /// All rows that were appended before it began are visible, or the bucket has ended.
     Done,
+    /// A step that had failed before is done; rows that were appended since then wait for the next one.
+    Again,
     /// Try again in a while.
     Retry,
 }
@@ -102,7 +104,7 @@ impl CommitQueue {
                 state.stuck.push(bucket);
                 state.retry_at.get_or_insert_with(|| Instant::now() + RETRY_AFTER);
             }
-            (Committed::Done, Stage::RunningAgain) => {
+            (Committed::Again, _) | (Committed::Done, Stage::RunningAgain) => {
                 bucket.set_stage(Stage::Queued);
                 state.dirty.push_back(bucket);
             }

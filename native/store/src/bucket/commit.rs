@@ -19,7 +19,10 @@ impl Bucket {
             self.bells.ring();
             return Committed::Done;
         }
+        let end = work.end;
         match self.apply(&log, work) {
+            // While a bucket is stuck nobody queues it, so what came meanwhile would wait for the next write.
+            Ok(()) if log.end_offset() > end => Committed::Again,
             Ok(()) => Committed::Done,
             Err(e) if e.kind() == ErrorKind::Corrupt => {
                 self.end(super::Failure::of(&e.context(self.id)));
