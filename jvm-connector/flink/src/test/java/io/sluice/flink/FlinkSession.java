@@ -94,6 +94,8 @@ public final class FlinkSession implements AutoCloseable {
   public FlinkSession change(String table, RowTypeInfo type, Row... changes) {
     DataStream<Row> stream = jobs.fromData(List.of(changes), type).setParallelism(1);
     environment.createTemporaryView("changes", ((StreamTableEnvironment) environment).fromChangelogStream(stream));
+    // Else the planner would keep only deletes of rows that this very statement has inserted.
+    set("table.exec.sink.upsert-materialize", "NONE");
     run("INSERT INTO " + table + " SELECT * FROM changes");
     environment.dropTemporaryView("changes");
     return this;
