@@ -62,7 +62,9 @@ public final class SluiceTableSink implements DynamicTableSink, SupportsRowLevel
     return mode.build();
   }
 
+  /** Flink 2 asks for target columns in another way too, which 1.20 does not know; this one works in both. */
   @Override
+  @SuppressWarnings("deprecation")
   public SinkRuntimeProvider getSinkRuntimeProvider(Context context) {
     context.getTargetColumns().ifPresent(this::checkTargetColumns);
     SluiceSink sink = new SluiceSink(table, WriterSettings.of(options));
