@@ -7,19 +7,19 @@ use crate::handle::{self, Handle, Held};
 use crate::json::{ScannerArguments, SplitArguments};
 use crate::writer::timeout;
 use crate::{export, json};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use jni::objects::{JByteArray, JString};
 use jni::sys::{jint, jlong};
-use sluice_api::{ScanBatch, ScanOptions, ScanStart, Scanner};
+use sluice_api::{ScanBatch, ScanOptions, ScanSplit, ScanStart, Scanner};
 use sluice_base::{Error, ErrorKind, Result, Subject};
 use sluice_row::{BinaryRowWriter, Column, DataType, Schema};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 /// A block of rows aims at this size: larger arrays leave the JVM's ordinary heap regions and the processor's cache.
 const BLOCK_BYTES: usize = 128 << 10;
-
-const FIRST_BLOCK_ROWS: usize = 512;
 
 /// A scanner that Java or C has opened.
 pub struct OpenScanner {
@@ -33,8 +33,17 @@ struct Sending {
     block: BlockWriter,
     /// The part of the last batch that has not left yet.
     rest: Option<ScanBatch>,
-    /// Rows of these columns that fill a block, judged by the last one.
+    /// Rows of that batch that fill a block.
     rows: usize,
+    /// Of splits inside a snapshot: its id, and how many of its rows have left.
+    snapshots: HashMap<u32, Position>,
+}
+
+/// A place inside a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Position {
+    snapshot: u64,
+    rows: u64,
 }
 
 /// Opens a scanner of the connection `parent`.
@@ -53,7 +62,7 @@ pub fn open(parent: Handle, json: &str) -> Result<Handle> {
     let options = ScanOptions { projection: Some(projection), batch_rows_max: arguments.batch_rows_max };
     let scanner = store.scanner(&arguments.path, &options)?;
     let block = BlockWriter::new(BinaryRowWriter::new(&types));
-    let sending = Mutex::new(Sending { block, rest: None, rows: FIRST_BLOCK_ROWS });
+    let sending = Mutex::new(Sending { block, rest: None, rows: 1, snapshots: HashMap::new() });
     let open = OpenScanner { scanner, sending, closed: AtomicBool::new(false) };
     handle::insert_child::<OpenConnection>(open, parent)
 }
@@ -93,15 +102,18 @@ impl OpenScanner {
     /// # Errors
     /// As [`Scanner::subscribe`]; `Invalid` for wrong arguments.
     pub fn subscribe(&self, json: &str) -> Result<()> {
-        let arguments: SplitArguments = json::parse("subscribe", json)?;
-        self.scanner.subscribe(arguments.into())
+        let split: ScanSplit = json::parse::<SplitArguments>("subscribe", json)?.into();
+        let (id, start) = (split.id, split.start.clone());
+        self.scanner.subscribe(split)?;
+        self.sending()?.forget(id).note(id, &start);
+        Ok(())
     }
 
     /// Removes a split, what is left of its last batch too.
     pub fn unsubscribe(&self, split: u32) {
         self.scanner.unsubscribe(split);
         if let Ok(mut sending) = self.sending.lock() {
-            sending.rest.take_if(|rest| rest.split == split);
+            sending.forget(split);
         }
     }
 
@@ -133,18 +145,18 @@ impl OpenScanner {
         send: impl FnOnce(&[u8]) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
         let rest = self.sending()?.rest.take();
+        let is_new = rest.is_none();
         let Some(batch) = rest.map_or_else(|| self.poll(timeout), |rest| Ok(Some(rest)))? else {
             return Ok(R::default());
         };
         let mut sending = self.sending()?;
-        let (now, rest) = split(batch, sending.rows);
-        sending.rest = rest;
-        let Sending { block, rows, .. } = &mut *sending;
-        let bytes = block.scan(&now)?;
-        if now.rows.num_rows() > 0 {
-            *rows = (BLOCK_BYTES * now.rows.num_rows() / bytes.len()).max(1);
+        if is_new {
+            sending.rows = rows_of_a_block(&batch.rows);
         }
-        send(bytes)
+        let (now, rest) = split(batch, sending.rows, &sending.snapshots);
+        sending.rest = rest;
+        sending.note(now.split, &now.next);
+        send(sending.block.scan(&now)?)
     }
 
     fn sending(&self) -> Result<MutexGuard<'_, Sending>> {
@@ -154,15 +166,44 @@ impl OpenScanner {
     }
 }
 
-/// The first `rows` rows of a batch and the rest, if there is one and a reader could go on between the two.
-fn split(batch: ScanBatch, rows: usize) -> (ScanBatch, Option<ScanBatch>) {
+impl Sending {
+    /// Drops what is known of a split.
+    fn forget(&mut self, split: u32) -> &mut Self {
+        self.rest.take_if(|rest| rest.split == split);
+        self.snapshots.remove(&split);
+        self
+    }
+
+    /// Remembers where a split goes on, as far as [`split`] needs it.
+    fn note(&mut self, split: u32, next: &ScanStart) {
+        match *next {
+            ScanStart::Snapshot { snapshot, skip_rows } => {
+                self.snapshots.insert(split, Position { snapshot, rows: skip_rows })
+            }
+            _ => self.snapshots.remove(&split),
+        };
+    }
+}
+
+/// How many rows like these fill a block.
+fn rows_of_a_block(rows: &RecordBatch) -> usize {
+    let values = |column: &ArrayRef| column.to_data().get_slice_memory_size().unwrap_or(0);
+    let slots = 8 * rows.num_rows() * (rows.num_columns() + 1);
+    let bytes = slots + rows.columns().iter().map(values).sum::<usize>();
+    (BLOCK_BYTES * rows.num_rows() / bytes.max(1)).max(1)
+}
+
+/// The first `rows` rows of a batch and the rest, if there is one and a reader can be told where to go on between the two.
+fn split(batch: ScanBatch, rows: usize, snapshots: &HashMap<u32, Position>) -> (ScanBatch, Option<ScanBatch>) {
     let left = batch.rows.num_rows().saturating_sub(rows);
     let taken = i64::try_from(rows).unwrap_or(i64::MAX);
     let next = match batch.next {
         _ if left == 0 => None,
         ScanStart::Log { .. } if batch.base_offset >= 0 => Some(ScanStart::Log { offset: batch.base_offset + taken }),
         // The last batch of a snapshot goes on in the log and does not say how many rows came before it.
-        ScanStart::Log { .. } => None,
+        ScanStart::Log { .. } => snapshots
+            .get(&batch.split)
+            .map(|before| ScanStart::Snapshot { snapshot: before.snapshot, skip_rows: before.rows + rows as u64 }),
         ScanStart::Snapshot { snapshot, skip_rows } => {
             Some(ScanStart::Snapshot { snapshot, skip_rows: skip_rows.saturating_sub(left as u64) })
         }
