@@ -10,9 +10,13 @@ pub(crate) fn convert(e: rocksdb::Error, what: &str, dir: &Path) -> Error {
     let text = e.to_string();
     let dir = dir.display();
     // RocksDB hands over a text only; these are the C library's words for ENOSPC, EDQUOT and EROFS.
-    let no_space = ["No space left", "Disk quota exceeded", "Read-only file system", "Max allowed space"];
+    let no_space = ["No space left", "Disk quota exceeded", "Max allowed space"];
     let (kind, subject, hint) = if no_space.iter().any(|t| text.contains(t)) {
-        (ErrorKind::Busy, Subject::Disk, "; free some space, reads go on meanwhile")
+        // RocksDB does not begin again with less.
+        let hint = "; free some space, at least as much as kv.write-buffer-size, reads go on meanwhile";
+        (ErrorKind::Busy, Subject::Disk, hint)
+    } else if text.contains("Read-only file system") {
+        (ErrorKind::Busy, Subject::Disk, "; the disk is read-only, remount it for writing")
     } else {
         match e.kind() {
             Rocks::Corruption => (ErrorKind::Corrupt, Subject::File, ""),

@@ -3,10 +3,11 @@
 use crate::row_cache::{Probe, RowCache, Ticket};
 use crate::{KvIter, KvSettings, Mark, error, mark::MARK_KEY, tuning};
 use rocksdb::{Cache, DB, Env, WriteBatch, WriteBufferManager, checkpoint::Checkpoint, properties};
-use sluice_base::{Error, Offset, Result};
+use sluice_base::{Error, ErrorKind, Offset, Result, Subject};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// What the buckets of one store share: row cache, block cache, bound of fresh rows, background threads.
 pub struct KvShared {
@@ -66,6 +67,18 @@ pub struct Kv {
     shared: Arc<KvShared>,
     /// Whose rows these are in the shared cache; a number is never used again.
     owner: u32,
+    /// The last flush if the full disk refused it.
+    refused: Mutex<Option<Refused>>,
+}
+
+/// RocksDB looks for space every five seconds and then begins only when no flush is asked for: one that it must refuse takes it a
+/// second. Asked more often, it would never heal.
+const PAUSE_AFTER_REFUSAL: Duration = Duration::from_secs(2);
+
+#[derive(Debug)]
+struct Refused {
+    at: Instant,
+    message: String,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +111,7 @@ impl Kv {
             write_gate: Mutex::new(()),
             owner: shared.next_owner.fetch_add(1, Ordering::Relaxed),
             shared: shared.clone(),
+            refused: Mutex::new(None),
         })
     }
 
@@ -197,6 +211,8 @@ impl Kv {
             self.shared.rows.put(self.owner, key, value);
         }
         lock(&self.marks).now = mark;
+        // RocksDB takes rows again, so it will take a flush.
+        *lock(&self.refused) = None;
         Ok(())
     }
 
@@ -220,13 +236,13 @@ impl Kv {
         Ok(())
     }
 
-    /// Writes all fresh rows to files and waits for it.
+    /// Writes all fresh rows to files and waits for it. For two seconds after the full disk refused it, it is refused unasked.
     ///
     /// # Errors
     /// `Busy` about `Disk` when the disk is full; `Io`.
     pub fn flush(&self) -> Result<()> {
         let applied = self.mark().applied;
-        self.db.flush_opt(&tuning::flush_options(true)).map_err(self.fail("flush"))?;
+        self.ask_for_flush(true)?;
         let mut marks = lock(&self.marks);
         marks.flushed = marks.flushed.max(applied);
         Ok(())
@@ -237,7 +253,17 @@ impl Kv {
     /// # Errors
     /// `Busy` about `Disk` when the disk is full; `Io`.
     pub fn start_flush(&self) -> Result<()> {
-        self.db.flush_opt(&tuning::flush_options(false)).map_err(self.fail("flush"))
+        self.ask_for_flush(false)
+    }
+
+    fn ask_for_flush(&self, wait: bool) -> Result<()> {
+        if let Some(refused) = lock(&self.refused).as_ref().filter(|r| r.at.elapsed() < PAUSE_AFTER_REFUSAL) {
+            return Err(Error::new(ErrorKind::Busy, Subject::Disk, refused.message.clone()));
+        }
+        let flushed = self.db.flush_opt(&tuning::flush_options(wait)).map_err(self.fail("flush"));
+        let busy = flushed.as_ref().err().filter(|e| e.kind() == ErrorKind::Busy);
+        *lock(&self.refused) = busy.map(|e| Refused { at: Instant::now(), message: e.message().to_owned() });
+        flushed
     }
 
     /// Makes a consistent copy in `dir` (hard links, no data is copied), which must not exist yet. Returns its mark.
