@@ -8,6 +8,7 @@
 
 mod arrow_body;
 mod batch;
+mod chunk;
 mod file_header;
 mod index;
 mod log;

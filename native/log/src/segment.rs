@@ -4,11 +4,12 @@
 //! appender holds while it writes. A closed segment opens its file and loads its index when somebody asks.
 
 use crate::batch::verify_crc;
+use crate::chunk::Chunk;
 use crate::file_header::{self, FILE_HEADER_BYTES, SEGMENT_MAGIC};
 use crate::index::{Entry, Index};
 use crate::walk::{HEADER_CHUNK_BYTES, Walk, damaged_at};
 use crate::{BATCH_HEADER_BYTES, BatchHeader, StoredBatch};
-use arrow_buffer::{Buffer, MutableBuffer};
+use arrow_buffer::Buffer;
 use sluice_base::{Fs, FsFile, Offset, Result};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -263,16 +264,21 @@ impl Reading<'_> {
     /// One read at the cursor.
     fn load(&mut self, fs: &dyn Fs, least: usize) -> Result<Buffer> {
         let left = usize::try_from(self.end.saturating_sub(self.position)).unwrap_or(usize::MAX);
-        let wanted = self.request.bytes_max.max(least).min(left);
-        let mut chunk = MutableBuffer::from_len_zeroed(wanted);
-        let read = self.file.read_at(chunk.as_slice_mut(), self.position)?;
+        let mut wanted = self.request.bytes_max.max(least).min(left);
+        let until = self.position.saturating_add(wanted as u64);
+        self.entries = self.segment.ask(fs, |index| index.between(self.position, until.saturating_add(1)))?;
+        if wanted < left {
+            // The batch that the read would end in cannot be given whole: leave it out.
+            let whole = self.entries.last().and_then(|e| usize::try_from(e.position - self.position).ok());
+            wanted = whole.filter(|w| *w >= least).unwrap_or(wanted);
+        }
+        let mut chunk = Chunk::take(wanted);
+        let read = self.file.read_at(chunk.as_mut().get_mut(..wanted).unwrap_or_default(), self.position)?;
         if read < wanted {
             let at = self.position + read as u64;
             return Err(damaged_at(&self.segment.path, at, format!("the file ends here, not at {}", self.end)));
         }
-        let range = self.position..self.position + wanted as u64;
-        self.entries = self.segment.ask(fs, |index| index.between(range.start, range.end))?;
-        Ok(chunk.into())
+        Ok(chunk.share(wanted))
     }
 
     /// Takes the batches that lie whole in `chunk`.

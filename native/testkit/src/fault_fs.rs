@@ -47,6 +47,17 @@ struct Plan {
 pub struct FaultFs {
     disk: Arc<Mutex<Disk>>,
     plan: Arc<Mutex<Plan>>,
+    during_sync: Arc<Mutex<Option<Hook>>>,
+}
+
+/// What a test does while a file is being synced.
+#[derive(Clone)]
+struct Hook(Arc<dyn Fn() + Send + Sync>);
+
+impl std::fmt::Debug for Hook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Hook")
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -78,6 +89,11 @@ impl FaultFs {
     pub fn restart(&self) {
         let mut plan = lock(&self.plan);
         (plan.halted, plan.fault, plan.full) = (false, None, false);
+    }
+
+    /// From now on `hook` runs in the middle of every sync of a file.
+    pub fn during_sync(&self, hook: impl Fn() + Send + Sync + 'static) {
+        *lock(&self.during_sync) = Some(Hook(Arc::new(hook)));
     }
 
     /// Whether the planned fault has struck.
@@ -178,6 +194,10 @@ impl FsFile for FaultFile {
 
     fn sync(&self) -> Result<()> {
         self.fs.allow("sync", &self.path, false)?;
+        let hook = lock(&self.fs.during_sync).clone();
+        if let Some(Hook(hook)) = hook {
+            hook();
+        }
         lock(&self.tracked).sync();
         Ok(())
     }

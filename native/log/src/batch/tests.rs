@@ -42,7 +42,7 @@ fn all_types(rows: usize) -> RecordBatch {
     }
     let decimal = (0..rows).map(|i| (i % 6 != 3).then(|| 10_i128.pow(37) * (i as i128 % 9 - 4)));
     let decimal = decimal.collect::<Decimal128Array>().with_precision_and_scale(38, 10).unwrap();
-    let fixed = (0..rows).map(|i| (i % 2 == 0).then(|| [i as u8; 5]));
+    let fixed = (0..rows).map(|i| (i % 2 == 0).then_some([i as u8; 5]));
     let fixed = FixedSizeBinaryArray::try_from_sparse_iter_with_size(fixed, 5).unwrap();
     let mut columns: Vec<ArrayRef> = vec![
         opt!(BooleanArray, |i| i % 2 == 0),

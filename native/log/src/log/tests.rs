@@ -3,7 +3,7 @@ use crate::{BatchDecoder, Compression, encode_batch, verify_crc};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use proptest::prelude::*;
 use sluice_base::{OsFs, SchemaId};
-use sluice_testkit::ManualClock;
+use sluice_testkit::{FaultFs, ManualClock};
 use std::sync::atomic::AtomicBool;
 
 fn rows(first: i64, count: usize, text: &str) -> RecordBatch {
@@ -98,7 +98,9 @@ fn what_was_appended_is_read_before_and_after_reopening() {
 fn a_read_stops_at_its_limits_but_gives_at_least_one_batch() {
     let bench = Bench::new(1 << 20);
     let (log, _) = bench.open();
-    (0..10).for_each(|_| drop(append(&log, 10, "text")));
+    for _ in 0..10 {
+        append(&log, 10, "text");
+    }
     let size = batch(0, 10, "text").len();
     let bases = |from, limit, bytes| {
         let read = log.read(from, limit, bytes).unwrap();
@@ -118,7 +120,9 @@ fn a_read_stops_at_its_limits_but_gives_at_least_one_batch() {
 fn offsets_out_of_range_are_told_the_range() {
     let bench = Bench::new(1_024);
     let (log, _) = bench.open();
-    (0..10).for_each(|_| drop(append(&log, 10, "some text of some length")));
+    for _ in 0..10 {
+        append(&log, 10, "some text of some length");
+    }
     log.sync().unwrap();
     bench.clock.set(10_000);
     let gone = log.expire(10_000, Some(100), 55).unwrap();
@@ -140,7 +144,9 @@ fn timestamps_never_go_back_and_are_found() {
     let (log, _) = bench.open();
     for now in [1_000, 1_000, 5_000, 4_000, 9_000, 9_001, 20_000] {
         bench.clock.set(now);
-        (0..20).for_each(|_| drop(append(&log, 5, "t")));
+        for _ in 0..20 {
+            append(&log, 5, "t");
+        }
     }
     let expected = |ts| match ts {
         ..=1_000 => Some(0),
@@ -227,7 +233,9 @@ fn lost_or_damaged_indexes_are_made_again() {
     let mut bench = Bench::new(10_000);
     bench.settings.index_interval_bytes = 300;
     let (log, _) = bench.open();
-    (0..200).for_each(|_| drop(append(&log, 3, "text")));
+    for _ in 0..200 {
+        append(&log, 3, "text");
+    }
     log.save_recovery_point().unwrap();
     let indexes = || {
         std::fs::read_dir(bench.dir.path())
@@ -238,7 +246,8 @@ fn lost_or_damaged_indexes_are_made_again() {
     let good: Vec<_> = indexes().map(|p| (p.clone(), std::fs::read(p).unwrap())).collect();
     assert!(good.len() > 3);
     drop(log);
-    let damages: [&dyn Fn(&Path, &[u8]); 4] = [
+    type Damage<'a> = &'a dyn Fn(&Path, &[u8]);
+    let damages: [Damage<'_>; 4] = [
         &|path, _| std::fs::remove_file(path).unwrap(),
         &|path, good| std::fs::write(path, &good[..good.len() / 2 + 5]).unwrap(),
         &|path, _| std::fs::write(path, b"").unwrap(),
@@ -274,7 +283,9 @@ fn lost_or_damaged_indexes_are_made_again() {
 fn few_closed_segments_stay_open() {
     let bench = Bench::new(1_024);
     let (log, _) = bench.open();
-    (0..100).for_each(|_| drop(append(&log, 10, "some text of some length")));
+    for _ in 0..100 {
+        append(&log, 10, "some text of some length");
+    }
     log.sync().unwrap();
     assert_eq!(check_rows(&log, 0, 1).unwrap(), 1_000);
     assert!(log.all_segments().len() > 20);
@@ -303,12 +314,46 @@ fn appends_and_reads_go_on_while_others_sync() {
                 from = check_rows(&log, from, 5_000).unwrap();
             }
         });
-        (0..2_000).for_each(|i| drop(append(&log, i % 20 + 1, "text")));
+        for i in 0..2_000 {
+            append(&log, i % 20 + 1, "text");
+        }
         done.store(true, Ordering::Relaxed);
     });
     let end = log.sync().unwrap();
     assert_eq!(end, log.end_offset());
     assert_eq!(check_rows(&log, 0, 1 << 20).unwrap(), end);
+}
+
+/// Batches that arrive while the disk syncs are neither held up nor taken for durable; one more sync takes them all.
+#[test]
+fn one_sync_serves_all_that_came_during_the_last() {
+    let bench = Bench::new(1 << 20);
+    let fs = FaultFs::new();
+    let clock = Arc::clone(&bench.clock) as Arc<dyn Clock>;
+    let log = Log::open(Arc::new(fs.clone()), clock, bench.dir.path(), bench.settings.clone()).unwrap().0;
+    let log = Arc::new(log);
+    let syncs = Arc::new(AtomicI64::new(0));
+    append(&log, 5, "before");
+    log.sync().unwrap();
+    append(&log, 5, "before");
+    let (arriving, counted) = (Arc::clone(&log), Arc::clone(&syncs));
+    fs.during_sync(move || {
+        if counted.fetch_add(1, Ordering::SeqCst) == 0 {
+            let (log, (done, wait)) = (Arc::clone(&arriving), std::sync::mpsc::channel());
+            std::thread::spawn(move || {
+                (0..3).for_each(|_| assert_eq!(append(&log, 5, "during").next_offset, log.end_offset()));
+                assert_eq!(check_rows(&log, 0, 1 << 20).unwrap(), 25);
+                done.send(()).unwrap();
+            });
+            wait.recv_timeout(std::time::Duration::from_secs(20)).expect("an append waits for the disk");
+        }
+    });
+    assert_eq!(log.sync().unwrap(), 10);
+    assert_eq!((log.durable_offset(), log.end_offset()), (10, 25));
+    std::thread::scope(|scope| {
+        (0..4).for_each(|_| drop(scope.spawn(|| assert_eq!(log.sync().unwrap(), 25))));
+    });
+    assert_eq!(syncs.load(Ordering::SeqCst), 2, "four callers share one sync");
 }
 
 #[test]
