@@ -1,19 +1,21 @@
 //! Primary-key tables with 1 M keys: batched lookups and upserts with their full changelog, through the store's own doors.
 
+#![expect(missing_docs, reason = "criterion's macros make public functions")]
+
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType as ArrowType, Field, Schema as ArrowSchema};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use sluice_api::{Connection, LookupOptions, WriteOptions};
-use sluice_base::{OsFs, SystemClock};
+use sluice_api::{Connection, LookupOptions, OffsetSpec, ScanOptions, ScanSplit, ScanStart, WriteOptions};
+use sluice_base::{OsFs, SystemClock, TableBucket, TableId};
 use sluice_kv::{Kv, KvSettings, KvShared, Mark};
 use sluice_row::{Column, DataType, Schema, TableDescriptor, TablePath, TypeRoot};
 use sluice_store::{LocalStore, Settings};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const KEYS: i64 = 1_000_000;
 const BATCH: usize = 4096;
@@ -26,7 +28,13 @@ fn column(name: &str, root: TypeRoot) -> Column {
 
 /// `id BIGINT PRIMARY KEY, name STRING, city STRING, amount BIGINT, count INT`, about 60 bytes a row.
 fn descriptor(compression: &str) -> TableDescriptor {
-    let columns = [("id", TypeRoot::BigInt), ("name", TypeRoot::String), ("city", TypeRoot::String), ("amount", TypeRoot::BigInt), ("count", TypeRoot::Int)];
+    let columns = [
+        ("id", TypeRoot::BigInt),
+        ("name", TypeRoot::String),
+        ("city", TypeRoot::String),
+        ("amount", TypeRoot::BigInt),
+        ("count", TypeRoot::Int),
+    ];
     let columns = columns.into_iter().map(|(n, t)| column(n, t)).collect();
     let compression = ("table.log.arrow.compression.type".to_owned(), compression.to_owned());
     TableDescriptor {
@@ -45,12 +53,18 @@ fn rows(ids: &[i64], version: i64) -> RecordBatch {
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("id", Arc::new(Int64Array::from(ids.to_vec()))),
         ("name", Arc::new(StringArray::from_iter_values(ids.iter().map(|i| format!("customer number {i}"))))),
-        ("city", Arc::new(StringArray::from_iter_values(ids.iter().map(|i| ["Berlin", "Hangzhou", "Nuremberg"][(*i % 3) as usize])))),
+        (
+            "city",
+            Arc::new(StringArray::from_iter_values(
+                ids.iter().map(|i| ["Berlin", "Hangzhou", "Nuremberg"][(*i % 3) as usize]),
+            )),
+        ),
         ("amount", Arc::new(Int64Array::from_iter_values(ids.iter().map(|i| i * 31 + version)))),
         ("count", Arc::new(Int32Array::from_iter_values(ids.iter().map(|i| (i % 1000) as i32)))),
     ];
     let fields: Vec<Field> = columns.iter().map(|(n, c)| Field::new(*n, c.data_type().clone(), true)).collect();
-    RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns.into_iter().map(|(_, c)| c).collect()).expect("columns fit")
+    RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns.into_iter().map(|(_, c)| c).collect())
+        .expect("columns fit")
 }
 
 /// A store with a table of 1 M rows.
@@ -129,7 +143,8 @@ fn bench_multi_get(c: &mut Criterion) {
         let mut random = StdRng::seed_from_u64(SEED);
         group.bench_function(name, |b| {
             b.iter(|| {
-                let asked: Vec<&[u8]> = random_ids(&mut random, BATCH).iter().map(|i| keys[*i as usize].as_slice()).collect();
+                let asked: Vec<&[u8]> =
+                    random_ids(&mut random, BATCH).iter().map(|i| keys[*i as usize].as_slice()).collect();
                 let mut bytes = 0;
                 kv.multi_get(&asked, |_, v| bytes += v.map_or(0, <[u8]>::len)).expect("read");
                 assert_eq!(bytes, BATCH * 60);
@@ -148,7 +163,8 @@ fn bench_upsert(c: &mut Criterion) {
     for compression in ["zstd", "none"] {
         let loaded = load(compression);
         let mut random = StdRng::seed_from_u64(SEED);
-        let batches: Vec<RecordBatch> = (1..=BATCHES).map(|v| rows(&random_ids(&mut random, BATCH), v as i64)).collect();
+        let batches: Vec<RecordBatch> =
+            (1..=BATCHES).map(|v| rows(&random_ids(&mut random, BATCH), v as i64)).collect();
         let mut writer = loaded.store.writer(&loaded.path, &WriteOptions::default()).expect("writer opens");
         group.bench_function(compression, |b| {
             b.iter(|| {
@@ -162,5 +178,40 @@ fn bench_upsert(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, bench_multi_get, bench_lookup, bench_upsert);
+/// One row written, with a sync of the disk, until a waiting reader has it. Prints the median and the 99th percentile.
+fn bench_visible(c: &mut Criterion) {
+    let loaded = load("zstd");
+    let mut group = c.benchmark_group("visible");
+    let options = ScanOptions { projection: None, batch_rows_max: 1024 };
+    let bucket = TableBucket {
+        table: TableId(loaded.store.table(&loaded.path).expect("table").table_id),
+        partition: None,
+        bucket: 0,
+    };
+    let scanner = loaded.store.scanner(&loaded.path, &options).expect("scanner opens");
+    let end = loaded.store.list_offsets(&[bucket], OffsetSpec::Latest).expect("offset")[0];
+    scanner.subscribe(ScanSplit { id: 0, bucket, start: ScanStart::Log { offset: end }, stop: None }).expect("split");
+    let mut writer = loaded.store.writer(&loaded.path, &WriteOptions::default()).expect("writer opens");
+    let mut times = Vec::new();
+    let mut id = 0;
+    group.bench_function("lone_row", |b| {
+        b.iter(|| {
+            id += 1;
+            let row = rows(&[id], 1);
+            let started = Instant::now();
+            writer.write(&row, &[]).expect("row is taken");
+            scanner.poll(WAIT).expect("poll").expect("the row comes");
+            times.push(started.elapsed());
+        });
+    });
+    group.finish();
+    if times.is_empty() {
+        return;
+    }
+    times.sort_unstable();
+    let at = |percent: usize| times[(times.len() - 1) * percent / 100];
+    println!("visible/lone_row: median {:?}, 99 % {:?}, of {} rows", at(50), at(99), times.len());
+}
+
+criterion_group!(benches, bench_visible, bench_multi_get, bench_lookup, bench_upsert);
 criterion_main!(benches);

@@ -188,7 +188,7 @@ impl Kv {
         Ok(())
     }
 
-    /// Applies changes (`None` deletes) and the mark in one step. Not durable before a flush.
+    /// Applies changes (`None` deletes) and the mark in one step. Fastest in key order. Not durable before a flush.
     ///
     /// # Errors
     /// `Busy` about `Disk` when the disk is full; `Io`; `Corrupt`. Nothing is applied then.

@@ -68,6 +68,20 @@ impl Layer {
         self.slots.iter().map(|s| (self.key(s), self.value(s)))
     }
 
+    /// All changes in key order: RocksDB takes them several times faster so, for each finds its place beside the last.
+    #[must_use]
+    pub fn in_key_order(&self) -> Vec<(&[u8], Option<&[u8]>)> {
+        let mut rows: Vec<_> = self.iter().collect();
+        let shared = shared_prefix(&rows);
+        // Eight bytes behind what all keys share decide nearly all comparisons without a look at the arena.
+        let mut order: Vec<(u64, usize)> =
+            rows.iter().enumerate().map(|(i, (key, _))| (leading(key.get(shared..).unwrap_or_default()), i)).collect();
+        let key = |i: usize| rows.get(i).map(|(key, _)| *key);
+        order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| key(a.1).cmp(&key(b.1))));
+        rows = order.into_iter().filter_map(|(_, i)| rows.get(i).copied()).collect();
+        rows
+    }
+
     /// Number of changed keys.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -87,6 +101,22 @@ impl Layer {
             *self = Self::default();
         }
     }
+}
+
+/// Bytes with which all keys begin.
+fn shared_prefix(rows: &[(&[u8], Option<&[u8]>)]) -> usize {
+    let Some(((first, _), others)) = rows.split_first() else { return 0 };
+    let same = |a: &[u8], b: &[u8]| a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    others.iter().fold(first.len(), |shared, (key, _)| same(first.get(..shared).unwrap_or_default(), key))
+}
+
+/// The first eight bytes as a number that orders as they do.
+fn leading(key: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    for (to, from) in bytes.iter_mut().zip(key) {
+        *to = *from;
+    }
+    u64::from_be_bytes(bytes)
 }
 
 /// Rows are far below 4 GiB (the store refuses larger ones).
@@ -181,6 +211,23 @@ mod tests {
         overlay.drop_frozen();
         assert_eq!(overlay.get(b"b"), None);
         assert_eq!(overlay.get(b"a"), Some(None));
+    }
+
+    #[test]
+    fn key_order_is_that_of_the_bytes() {
+        for shared in [&b""[..], b"some common start"] {
+            let mut overlay = Overlay::default();
+            let mut keys: Vec<Vec<u8>> =
+                (0..3000_u32).map(|i| [shared, &i.wrapping_mul(2_654_435_761).to_le_bytes()].concat()).collect();
+            keys.extend([vec![], vec![0], vec![0, 0]].map(|tail| [shared, b"12345678", &tail].concat()));
+            keys.push(shared.to_vec());
+            for key in &keys {
+                overlay.put(key, Some(key));
+            }
+            keys.sort();
+            let layer = overlay.freeze();
+            assert_eq!(layer.in_key_order().into_iter().map(|(k, _)| k.to_vec()).collect::<Vec<_>>(), keys);
+        }
     }
 
     #[test]
