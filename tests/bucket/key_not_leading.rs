@@ -9,11 +9,11 @@ fn rows_are_found_by_key_whatever_its_place_and_order() {
     let home = home();
     let columns_ =
         [("amount", TypeRoot::Int), ("note", TypeRoot::String), ("k2", TypeRoot::String), ("k1", TypeRoot::Int)];
-    let columns_ = columns_.into_iter().map(|(n, t)| column(n, t)).collect();
+    let columns_: Vec<_> = columns_.into_iter().map(|(n, t)| column(n, t)).collect();
     for buckets in [1, 3] {
         let name = format!("k_last_{buckets}");
         let table = home
-            .create(&name, &fixture::buckets(fixture::of(columns_clone(&columns_), &["k1", "k2"]), buckets, &["k1"]));
+            .create(&name, &fixture::buckets(fixture::of(columns_.clone(), &["k1", "k2"]), buckets, &["k1"]));
         let mut writer = table.writer();
         let write = |writer: &mut dyn sluice_api::Writer, rows: &[(i32, &str, &str, i32)], kinds: &[ChangeKind]| {
             let batch = columns(vec![
@@ -42,8 +42,4 @@ fn rows_are_found_by_key_whatever_its_place_and_order() {
         let current = (0..buckets).flat_map(|b| table.batches(b, Some(&[0]), ScanStart::Current, None));
         assert_eq!(current.flat_map(|b| int_column(&b.rows, 0)).collect::<Vec<_>>(), [Some(9)]);
     }
-}
-
-fn columns_clone(columns: &Vec<sluice_row::Column>) -> Vec<sluice_row::Column> {
-    columns.clone()
 }
