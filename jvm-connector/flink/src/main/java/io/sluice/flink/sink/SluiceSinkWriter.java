@@ -101,12 +101,13 @@ final class SluiceSinkWriter implements SinkWriter<RowData> {
 
   @Override
   public void write(RowData row, Context context) throws IOException {
-    RowKind kind = row.getRowKind();
-    if (kind == RowKind.UPDATE_BEFORE || kind == RowKind.DELETE && settings.ignoreDelete) {
+    // The planner leaves -U out where +U follows. Where a filter behind an aggregation drops the +U, the -U is all that comes: the row goes.
+    boolean gone = row.getRowKind() == RowKind.DELETE || row.getRowKind() == RowKind.UPDATE_BEFORE;
+    if (gone && settings.ignoreDelete) {
       return;
     }
     // To the store an insert and an update are the same; saying insert spares it a byte a row.
-    columns.add(row, kind == RowKind.DELETE ? kind.toByteValue() : 0);
+    columns.add(row, gone ? RowKind.DELETE.toByteValue() : 0);
     if (buffers.isFull()) {
       handOver();
     } else if (buffers.rowCount() == 1) {

@@ -155,11 +155,13 @@ public final class SluiceTableSink implements DynamicTableSink, SupportsRowLevel
 
     @Override
     public DataStreamSink<?> consumeDataStream(ProviderContext context, DataStream<RowData> input) {
-      boolean sameParallelism = parallelism.map(p -> p == input.getParallelism()).orElse(true);
-      boolean byBucket = Distribution.byBucket(mode, table, sameParallelism);
+      // As many subtasks as the input has unless the user says otherwise: left unset, the job's default would apply, and where that
+      // differs Flink would deal rows out in turn and so mix up the order of a key's rows.
+      int subtasks = parallelism.orElse(input.getParallelism());
+      boolean byBucket = Distribution.byBucket(mode, table, subtasks == input.getParallelism());
       DataStreamSink<RowData> output = (byBucket ? byBucket(input) : input).sinkTo(sink).name("fluss " + table);
       context.generateUid("writer").ifPresent(output::uid);
-      parallelism.ifPresent(output::setParallelism);
+      output.setParallelism(subtasks);
       return output;
     }
 

@@ -42,7 +42,7 @@ public final class SluiceTableSource
         SupportsAggregatePushDown,
         SupportsWatermarkPushDown {
   private final StoreTable table;
-  private final ScanSettings settings;
+  private ScanSettings settings;
   private final LookupSettings lookup;
   @Nullable private final Integer parallelism;
 
@@ -133,9 +133,11 @@ public final class SluiceTableSource
 
   @Override
   public void applyLimit(long rows) {
-    // A streaming LIMIT follows the ordinary scan. So does one from a position in the log: the store's limit starts elsewhere.
-    if (!settings.streaming() && point == null && settings.mode() == ScanStartupMode.FULL) {
+    // A LIMIT from a position in the log follows the ordinary scan: the store's limit starts elsewhere. Else the scan ends with what
+    // the table holds, in streaming too: nobody who asks for some rows wants a job that never ends.
+    if (point == null && settings.mode() == ScanStartupMode.FULL) {
       limit = rows;
+      settings = settings.bounded();
     }
   }
 

@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 import io.sluice.flink.FlinkSession;
 import io.sluice.flink.Refusal;
@@ -161,10 +163,14 @@ final class SinkITCase {
     streaming();
     session.run("CREATE TEMPORARY TABLE src (a INT) WITH ('connector' = 'datagen', 'number-of-rows' = '3000',"
         + " 'fields.a.kind' = 'sequence', 'fields.a.start' = '0', 'fields.a.end' = '2999')");
-    session.run("CREATE TABLE t (k INT, n BIGINT, s BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket.num' = '4')");
-    session.run("INSERT INTO t SELECT a - (a / 10) * 10, COUNT(*), SUM(CAST(a AS BIGINT)) FROM src GROUP BY a - (a / 10) * 10");
-    assertThat(stored("SELECT COUNT(*), SUM(n), SUM(s) FROM t")).containsExactly("+I[10, 3000, 4498500]");
-    assertThat(stored("SELECT * FROM t WHERE k = 3")).containsExactly("+I[3, 300, 449400]");
+    for (String options : List.of("", ", 'sink.parallelism' = '3'", ", 'sink.parallelism' = '3', 'sink.distribution-mode' = 'bucket'")) {
+      session.run(
+          "CREATE TABLE t (k INT, n BIGINT, s BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket.num' = '4'" + options + ")",
+          "INSERT INTO t SELECT a - (a / 10) * 10, COUNT(*), SUM(CAST(a AS BIGINT)) FROM src GROUP BY a - (a / 10) * 10");
+      assertThat(stored("SELECT COUNT(*), SUM(n), SUM(s) FROM t")).as(options).containsExactly("+I[10, 3000, 4498500]");
+      assertThat(stored("SELECT * FROM t WHERE k = 3")).as(options).containsExactly("+I[3, 300, 449400]");
+      session.run("DROP TABLE t");
+    }
   }
 
   // ---- options
@@ -200,6 +206,28 @@ final class SinkITCase {
         .contains("\"ship_strategy\" : \"BUCKET\"");
     assertThat(tables.explainSql("INSERT INTO none3 SELECT * FROM src", ExplainDetail.JSON_EXECUTION_PLAN))
         .doesNotContain("BUCKET\"");
+  }
+
+  /** With more sink subtasks than source subtasks Flink would deal the rows out in turn. */
+  @Test
+  void rowsOfOneKeyStayInOrder() {
+    streaming();
+    session.set("parallelism.default", "1");
+    session.run(
+        "CREATE TEMPORARY TABLE src (k INT, n INT) WITH ('connector' = 'datagen', 'number-of-rows' = '20000', 'fields.k.min' = '0',"
+            + " 'fields.k.max' = '9', 'fields.n.kind' = 'sequence', 'fields.n.start' = '0', 'fields.n.end' = '19999')",
+        "CREATE TABLE t (k INT, n INT) WITH ('bucket.num' = '4', 'bucket.key' = 'k', 'sink.parallelism' = '3')",
+        "INSERT INTO t SELECT * FROM src");
+    Map<String, Integer> last = new HashMap<>();
+    try (FlinkSession reader = FlinkSession.batch(directory, 1)) {
+      for (String row : reader.inOrder("SELECT k, n FROM t")) {
+        String[] fields = row.substring(3, row.length() - 1).split(", ");
+        int number = Integer.parseInt(fields[1]);
+        Integer before = last.put(fields[0], number);
+        assertThat(before == null || before < number).as("%s comes before %d", before, number).isTrue();
+      }
+    }
+    assertThat(last).hasSize(10);
   }
 
   @Test

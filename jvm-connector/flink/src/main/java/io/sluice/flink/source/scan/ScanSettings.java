@@ -100,6 +100,11 @@ public final class ScanSettings implements Serializable {
     return streaming;
   }
 
+  /** The same scan, ending at what is there when it starts. */
+  public ScanSettings bounded() {
+    return new ScanSettings(false, mode, timestampMs, leaseId, leaseDuration);
+  }
+
   /** Where it starts. */
   public ScanStartupMode mode() {
     return mode;
