@@ -1,5 +1,7 @@
 //! The data paths of one store: write, merge, scan, look up, snapshot, expire, recover. One behaviour a file.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod append_then_scan;
 mod bad_batches_write_nothing;
 mod batch_rows_are_bounded;
@@ -29,3 +31,4 @@ mod snapshot_then_log_exact;
 mod stop_offsets;
 mod sync_failure_tells_the_writer;
 mod upsert_emits_before_image;
+mod writes_race_commits;
