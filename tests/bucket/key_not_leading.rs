@@ -12,8 +12,8 @@ fn rows_are_found_by_key_whatever_its_place_and_order() {
     let columns_: Vec<_> = columns_.into_iter().map(|(n, t)| column(n, t)).collect();
     for buckets in [1, 3] {
         let name = format!("k_last_{buckets}");
-        let table = home
-            .create(&name, &fixture::buckets(fixture::of(columns_.clone(), &["k1", "k2"]), buckets, &["k1"]));
+        let table =
+            home.create(&name, &fixture::buckets(fixture::of(columns_.clone(), &["k1", "k2"]), buckets, &["k1"]));
         let mut writer = table.writer();
         let write = |writer: &mut dyn sluice_api::Writer, rows: &[(i32, &str, &str, i32)], kinds: &[ChangeKind]| {
             let batch = columns(vec![
