@@ -259,6 +259,28 @@ final class BatchReadITCase {
   }
 
   @Test
+  void columnsAddedLaterAreNullInOlderRows() {
+    logTable(2);
+    keyedTable(2);
+    for (String table : List.of("l", "k")) {
+      sql.run(
+          "INSERT INTO " + table + " VALUES " + values(0, 100),
+          "ALTER TABLE " + table + " ADD extra BIGINT",
+          "INSERT INTO " + table + " SELECT id, name, v, CAST(id AS BIGINT) FROM (VALUES " + values(100, 110) + ") AS n(id, name, v)");
+      String summed = "SELECT COUNT(*), COUNT(extra), MIN(extra), SUM(id), SUM(extra) FROM " + table;
+      assertThat(sql.rows(summed)).containsExactly("+I[110, 10, 100, 5995, 1045]");
+      List<String> extras = sql.rows("SELECT extra FROM " + table);
+      assertThat(extras).hasSize(110);
+      assertThat(extras.stream().filter("+I[null]"::equals)).hasSize(100);
+      assertThat(sql.rows("SELECT extra, id FROM " + table + " WHERE id IN (7, 107)")).containsExactly("+I[107, 107]", "+I[null, 7]");
+      assertThat(sql.rows("SELECT * FROM " + table + " LIMIT 5")).hasSize(5);
+      assertThat(sql.rows("SELECT * FROM " + table + " LIMIT 500")).hasSize(110);
+      assertThat(sql.rows("SELECT COUNT(extra) FROM " + table)).containsExactly("+I[10]");
+    }
+    assertThat(sql.rows("SELECT * FROM k WHERE id = 7")).containsExactly("+I[7, n7, 70, null]");
+  }
+
+  @Test
   void pointQueriesOfAllTypesOfKeysAreThoseOfAScan() {
     String[][] keys = {
       {"BOOLEAN", "TRUE"},

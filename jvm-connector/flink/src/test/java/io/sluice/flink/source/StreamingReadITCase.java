@@ -13,11 +13,15 @@ import java.util.stream.IntStream;
 
 import io.sluice.flink.FlinkSession;
 import io.sluice.flink.FlinkSession.Running;
+import io.sluice.flink.types.BucketHash;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.api.java.typeutils.RowTypeInfo;
 import org.apache.flink.runtime.testutils.MiniClusterResourceConfiguration;
 import org.apache.flink.table.api.ValidationException;
+import org.apache.flink.table.data.GenericRowData;
+import org.apache.flink.table.types.logical.IntType;
+import org.apache.flink.table.types.logical.RowType;
 import org.apache.flink.test.junit5.MiniClusterExtension;
 import org.apache.flink.types.Row;
 import org.apache.flink.types.RowKind;
@@ -240,6 +244,47 @@ final class StreamingReadITCase {
     try (Running windows =
         sql.start("SELECT window_start, COUNT(*) FROM TABLE(TUMBLE(TABLE e, DESCRIPTOR(ts), INTERVAL '10' SECOND)) GROUP BY window_start, window_end")) {
       assertThat(windows.next(1)).containsExactly("+I[2024-01-01T00:00, 1]");
+    }
+  }
+
+  /** An id whose rows go to a bucket. */
+  private static int idOf(int bucket) {
+    BucketHash hash = new BucketHash(RowType.of(new IntType()), new int[] {0}, 2);
+    return IntStream.range(0, 100).filter(id -> hash.bucket(GenericRowData.of(id)) == bucket).findFirst().orElseThrow();
+  }
+
+  @Test
+  void anAlignedBucketThatIsAheadWaitsForTheOthersAndThenGoesOn() throws Exception {
+    sql.set("parallelism.default", "1");
+    sql.run("CREATE TABLE e (id INT, name STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ('bucket.num'='2', 'bucket.key'='id')");
+    String insert = "INSERT INTO e VALUES (%d, '%s', TIMESTAMP '2024-01-01 %s')";
+    String aligned =
+        "e /*+ OPTIONS('scan.watermark.alignment.group'='g', 'scan.watermark.alignment.max-drift'='1 min', 'scan.watermark.alignment.update-interval'='100 ms') */";
+    try (Running names = sql.start("SELECT name FROM " + aligned)) {
+      sql.run(String.format(insert, idOf(0), "a0", "00:00:00"), String.format(insert, idOf(1), "b0", "00:00:00"));
+      assertThat(names.nextSorted(2)).containsExactly("+I[a0]", "+I[b0]");
+      sql.run(String.format(insert, idOf(0), "a1", "01:00:00"));
+      assertThat(names.next(1)).containsExactly("+I[a1]");
+      Thread.sleep(2_000);
+      sql.run(String.format(insert, idOf(0), "a2", "01:00:01"));
+      Thread.sleep(1_000);
+      assertThat(names.more()).isEmpty();
+      sql.run(String.format(insert, idOf(1), "b1", "01:00:00"));
+      assertThat(names.nextSorted(2)).containsExactly("+I[a2]", "+I[b1]");
+    }
+  }
+
+  @Test
+  void aReaderKeepsItsColumnsWhenTheTableGetsMore() throws Exception {
+    logTable(2);
+    sql.run("INSERT INTO l VALUES (1, 'a')");
+    try (Running reader = sql.start("SELECT * FROM l")) {
+      reader.next(1);
+      sql.run("ALTER TABLE l ADD extra BIGINT", "INSERT INTO l VALUES (2, 'b', 20)");
+      assertThat(reader.next(1)).containsExactly("+I[2, b]");
+      try (Running wider = sql.start("SELECT extra, id FROM l")) {
+        assertThat(wider.nextSorted(2)).containsExactly("+I[20, 2]", "+I[null, 1]");
+      }
     }
   }
 
