@@ -6,8 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Knots that are there, to be untied one by one: none may grow, none may join them, and a line goes with its knot.
 const TIED: &[(&str, &[&str])] = &[
     ("native/kv", &["iter", "kv", "tuning"]),
-    ("native/log", &["arrow_body", "batch"]),
-    ("native/log", &["log", "recover", "segment"]),
     ("native/store", &["bucket", "codec", "commit", "context", "recover", "scan", "snapshot", "table", "values"]),
 ];
 

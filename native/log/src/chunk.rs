@@ -1,6 +1,6 @@
 //! Memory for large reads, used again once nobody holds a part of it: a scan then neither zeroes nor faults in fresh pages.
 
-use crate::segment::lock;
+use crate::lock::lock;
 use arrow_buffer::{Buffer, MutableBuffer};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};

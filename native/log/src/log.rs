@@ -6,17 +6,18 @@
 mod durability;
 
 use self::durability::Syncing;
+use crate::header::stamp;
 use crate::index::Entry;
+use crate::lock::{lock, read, write};
 use crate::recover::{Opened, Recovery, recover};
 use crate::retention::{Age, may_go};
-use crate::segment::{Request, Segment, lock};
-use crate::{BatchHeader, LogSettings, batch};
-use arrow_buffer::Buffer;
+use crate::segment::{Request, Segment, StoredBatch};
+use crate::{BatchHeader, LogSettings};
 use sluice_base::{Clock, Error, ErrorKind, Fs, FsFile, Offset, Result, Subject};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 /// So many closed segments keep their file open and their index in memory, the last used ones.
 const CLOSED_SEGMENTS_OPEN_MAX: usize = 4;
@@ -30,15 +31,6 @@ pub struct Appended {
     pub next_offset: Offset,
     /// Its commit time.
     pub timestamp_ms: i64,
-}
-
-/// A batch as it is stored.
-#[derive(Debug, Clone)]
-pub struct StoredBatch {
-    /// Its header.
-    pub header: BatchHeader,
-    /// All its bytes, header too. Batches of one read share memory.
-    pub bytes: Buffer,
 }
 
 /// One bucket's log. `Send` and `Sync`. One appender at a time, by a lock; neither readers nor `sync` hold it up.
@@ -155,7 +147,7 @@ impl Log {
         let active = self.room_for(&mut appender, batch.len() as u64)?;
         let (position, base_offset) = (active.segment.bytes(), self.end_offset());
         let timestamp_ms = self.clock.now_ms().max(appender.last_timestamp_ms);
-        batch::stamp(batch, base_offset, timestamp_ms)?;
+        stamp(batch, base_offset, timestamp_ms)?;
         let next_offset = BatchHeader { base_offset, ..header }.next_offset();
         appender.torn = true;
         if let Err(e) = active.file.write_at(batch, position) {
@@ -214,7 +206,7 @@ impl Log {
             }
         };
         let active = Active { segment: Arc::new(segment), file };
-        self.segments.write().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&active.segment));
+        write(&self.segments).push(Arc::clone(&active.segment));
         self.size_bytes.fetch_add(active.segment.bytes(), Ordering::Relaxed);
         if let Some(old) = appender.active.replace(active.clone()) {
             appender.unsynced.push(old.file);
@@ -226,7 +218,7 @@ impl Log {
     /// First offset that is still kept.
     #[must_use]
     pub fn start_offset(&self) -> Offset {
-        let segments = self.segments.read().unwrap_or_else(PoisonError::into_inner);
+        let segments = read(&self.segments);
         segments.first().map_or_else(|| self.end_offset(), |s| s.base)
     }
 
@@ -269,7 +261,7 @@ impl Log {
 
     /// The segment that an offset falls into; `None` in an empty log.
     fn segment_of(&self, offset: Offset) -> Result<Option<Arc<Segment>>> {
-        let segments = self.segments.read().unwrap_or_else(PoisonError::into_inner);
+        let segments = read(&self.segments);
         let end = self.end_offset();
         let start = segments.first().map_or(end, |s| s.base);
         if !(start..=end).contains(&offset) {
@@ -283,12 +275,12 @@ impl Log {
     }
 
     fn all_segments(&self) -> Vec<Arc<Segment>> {
-        self.segments.read().unwrap_or_else(PoisonError::into_inner).clone()
+        read(&self.segments).clone()
     }
 
     /// Notes that a segment was used; the closed one that was used longest ago gives up its file and index.
     fn keep_at_hand(&self, segment: &Arc<Segment>) {
-        let newest = self.segments.read().unwrap_or_else(PoisonError::into_inner).last().map(|s| s.base);
+        let newest = read(&self.segments).last().map(|s| s.base);
         if newest.is_none_or(|newest| segment.base >= newest) {
             return;
         }
@@ -360,7 +352,7 @@ impl Log {
             gone.push(Arc::clone(segment));
         }
         let kept_from = gone.last().map_or(i64::MIN, |s| s.base);
-        self.segments.write().unwrap_or_else(PoisonError::into_inner).retain(|s| s.base > kept_from);
+        write(&self.segments).retain(|s| s.base > kept_from);
         lock(&self.at_hand).retain(|s| s.base > kept_from);
         for segment in &gone {
             self.size_bytes.fetch_sub(segment.bytes(), Ordering::Relaxed);

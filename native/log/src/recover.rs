@@ -6,8 +6,8 @@
 //! an error, and the batches behind it stay readable.
 
 use crate::LogSettings;
-use crate::batch::verify_crc;
 use crate::file_header::FILE_HEADER_BYTES;
+use crate::header::verify_crc;
 use crate::index::{Entry, Index};
 use crate::recovery_point::RecoveryPoint;
 use crate::segment::{Segment, check_header, complete_index, index_path, log_path};

@@ -3,25 +3,21 @@
 //! The appender publishes a batch by moving `bytes` and `end`; readers look at nothing behind them and take no lock that the
 //! appender holds while it writes. A closed segment opens its file and loads its index when somebody asks.
 
-use crate::batch::verify_crc;
 use crate::chunk::Chunk;
 use crate::file_header::{self, FILE_HEADER_BYTES, SEGMENT_MAGIC};
+use crate::header::verify_crc;
 use crate::index::{Entry, Index};
+use crate::lock::{lock, read, write};
 use crate::walk::{HEADER_CHUNK_BYTES, Walk, damaged_at};
-use crate::{BATCH_HEADER_BYTES, BatchHeader, StoredBatch};
+use crate::{BATCH_HEADER_BYTES, BatchHeader};
 use arrow_buffer::Buffer;
 use sluice_base::{Fs, FsFile, Offset, Result};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 /// Read at least so much at once, however little was asked for.
 const READ_BYTES_MIN: usize = 64 << 10;
-
-/// Locks; a panic of another holder leaves nothing half done that matters, for positions move last.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Name of a segment file.
 pub(crate) fn log_path(dir: &Path, base: Offset) -> PathBuf {
@@ -31,6 +27,15 @@ pub(crate) fn log_path(dir: &Path, base: Offset) -> PathBuf {
 /// Name of an index file.
 pub(crate) fn index_path(dir: &Path, base: Offset) -> PathBuf {
     dir.join(format!("{base:020}.index"))
+}
+
+/// A batch as it is stored.
+#[derive(Debug, Clone)]
+pub struct StoredBatch {
+    /// Its header.
+    pub header: BatchHeader,
+    /// All its bytes, header too. Batches of one read share memory.
+    pub bytes: Buffer,
 }
 
 /// One segment.
@@ -99,7 +104,7 @@ impl Segment {
 
     /// Makes a written batch visible to readers.
     pub(crate) fn publish(&self, batch: Entry, bytes: u64, end: Offset) {
-        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        let mut index = write(&self.index);
         index.get_or_insert_default().note(batch, self.interval_bytes);
         drop(index);
         self.bytes.store(bytes, Ordering::Release);
@@ -126,11 +131,11 @@ impl Segment {
     /// # Errors
     /// As [`Segment::file`].
     pub(crate) fn ask<R>(&self, fs: &dyn Fs, question: impl FnOnce(&Index) -> R) -> Result<R> {
-        if let Some(index) = self.index.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
+        if let Some(index) = read(&self.index).as_ref() {
             return Ok(question(index));
         }
         let file = self.file(fs)?;
-        let mut slot = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = write(&self.index);
         let index = match slot.take() {
             Some(index) => index,
             None => self.load_index(fs, file.as_ref())?,
@@ -154,13 +159,13 @@ impl Segment {
     /// # Errors
     /// `Io`, `Busy` about `Disk`.
     pub(crate) fn save_index(&self, fs: &dyn Fs, position_limit: u64) -> Result<()> {
-        let unsaved = match self.index.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
+        let unsaved = match read(&self.index).as_ref() {
             Some(index) => index.unsaved(position_limit),
             None => None,
         };
         let Some(unsaved) = unsaved else { return Ok(()) };
         let written = unsaved.write(fs, &self.index_path, self.base);
-        if let Some(index) = self.index.write().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        if let Some(index) = write(&self.index).as_mut() {
             index.set_saved(written.is_ok().then(|| unsaved.upto()));
         }
         written
@@ -168,7 +173,7 @@ impl Segment {
 
     /// Closes the file and drops the index, unless the index has not been saved. For closed segments only.
     pub(crate) fn forget(&self) {
-        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        let mut index = write(&self.index);
         if index.as_ref().is_none_or(Index::is_saved) {
             *index = None;
             *lock(&self.file) = None;
@@ -178,7 +183,7 @@ impl Segment {
     /// Whether the file is open or the index loaded.
     #[cfg(test)]
     pub(crate) fn is_at_hand(&self) -> bool {
-        lock(&self.file).is_some() || self.index.read().unwrap_or_else(PoisonError::into_inner).is_some()
+        lock(&self.file).is_some() || read(&self.index).is_some()
     }
 
     /// Base offset of the first batch with a timestamp of at least `timestamp_ms`.

@@ -1,5 +1,6 @@
 use super::*;
-use crate::BatchDecoder;
+use crate::header::stamp;
+use crate::{BATCH_HEADER_BYTES, BatchDecoder, BatchHeader, verify_crc};
 use arrow_array::builder::{Int32Builder, ListBuilder, MapBuilder, StringBuilder};
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, Decimal128Array, FixedSizeBinaryArray, Float32Array, Float64Array, Int8Array,

@@ -1,8 +1,8 @@
 //! Making a log durable: group commit and the recovery point.
 
 use super::{Active, Appender, Log};
+use crate::lock::lock;
 use crate::recovery_point::RecoveryPoint;
-use crate::segment::lock;
 use sluice_base::{Error, Offset, Result};
 use std::sync::atomic::Ordering;
 
