@@ -61,7 +61,8 @@ fn writes_are_refused_reads_go_on_and_freed_space_heals_without_a_restart() {
     std::fs::remove_file(&ballast).unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
-        let again = writer.write(&batch(&[row(-1, "healed", 0)]), &[]).and_then(|()| writer.flush(Duration::from_secs(5)));
+        let again =
+            writer.write(&batch(&[row(-1, "healed", 0)]), &[]).and_then(|()| writer.flush(Duration::from_secs(5)));
         match again {
             Ok(()) => break,
             Err(e) => assert!(Instant::now() < deadline && e.kind() == ErrorKind::Busy, "{e}"),
