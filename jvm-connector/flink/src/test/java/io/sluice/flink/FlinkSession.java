@@ -4,7 +4,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
@@ -23,6 +26,7 @@ import org.apache.flink.util.CloseableIterator;
 /** A SQL session over one store's directory, as a user of the SQL client has it: catalog {@code c} is in use. */
 public final class FlinkSession implements AutoCloseable {
   private static final long PATIENCE_MS = 60_000;
+  private static final Set<Path> DIRECTORIES = ConcurrentHashMap.newKeySet();
 
   private final StreamExecutionEnvironment jobs;
   private final TableEnvironment environment;
@@ -41,6 +45,7 @@ public final class FlinkSession implements AutoCloseable {
     set("parallelism.default", Integer.toString(parallelism));
     set("table.local-time-zone", "UTC");
     run("CREATE CATALOG c WITH ('type'='fluss', 'bootstrap.servers'='embedded:" + directory + "')", "USE CATALOG c");
+    DIRECTORIES.add(directory);
   }
 
   /** A session whose queries end. */
@@ -64,9 +69,14 @@ public final class FlinkSession implements AutoCloseable {
     environment.getCatalog("c").ifPresent(Catalog::close);
   }
 
-  /** Checks that every native object of this process has been given back. */
+  /** Checks that every native object of this process has been given back, and waits until the stores used are closed. */
   public static void assertNothingLeaks() throws Exception {
     eventually(Connection::liveHandles, 0L);
+    for (Path directory : List.copyOf(DIRECTORIES)) {
+      // The last handle is gone before its store is closed; whoever opens the store then waits for that.
+      Connection.open(Map.of("bootstrap.servers", "embedded:" + directory)).close();
+      DIRECTORIES.remove(directory);
+    }
   }
 
   public FlinkSession set(String key, String value) {
