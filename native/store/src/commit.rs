@@ -64,6 +64,8 @@ impl CommitQueue {
     pub(crate) fn push(&self, bucket: &Arc<Bucket>) {
         let mut state = self.lock();
         match bucket.stage() {
+            // The store closes: writers of rows that come this late are told so.
+            Stage::Idle if state.stopping => {}
             Stage::Idle => {
                 bucket.set_stage(Stage::Queued);
                 state.dirty.push_back(bucket.clone());
@@ -142,6 +144,17 @@ impl CommitQueue {
     pub(crate) fn stop(&self) {
         self.lock().stopping = true;
         self.ready.notify_all();
+    }
+
+    /// Lets go of what could not be committed, once the threads have ended: a bucket here would keep itself and its files open, for
+    /// buckets own the queue.
+    pub(crate) fn forget(&self) {
+        let (dirty, stuck) = {
+            let mut state = self.lock();
+            (std::mem::take(&mut state.dirty), std::mem::take(&mut state.stuck))
+        };
+        // Outside the lock: the last owner of a bucket closes its files.
+        drop((dirty, stuck));
     }
 }
 

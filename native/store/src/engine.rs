@@ -250,6 +250,7 @@ impl Engine {
             table.end(&why);
         }
         self.tables.write(BTreeMap::clear);
+        self.context.commits.forget();
         first
     }
 }
