@@ -26,8 +26,8 @@ FROM flights AS f LEFT JOIN planes FOR SYSTEM_TIME AS OF f.looked_at AS p ON f.t
 GROUP BY p.engine ORDER BY p.engine;
 
 -- Q6.4 The same with Flink's cache in front, and one lookup at a time
-SELECT /*+ LOOKUP('table' = 'a', 'async' = 'false') */ a.name, COUNT(*) AS flights
+SELECT a.name, COUNT(*) AS flights
 FROM flights AS f
-JOIN airports /*+ OPTIONS('lookup.cache' = 'PARTIAL', 'lookup.partial-cache.max-rows' = '200') */ FOR SYSTEM_TIME AS OF f.looked_at AS a
+JOIN airports /*+ OPTIONS('lookup.async' = 'false', 'lookup.cache' = 'PARTIAL', 'lookup.partial-cache.max-rows' = '200') */ FOR SYSTEM_TIME AS OF f.looked_at AS a
   ON f.dest = a.faa
 WHERE f.`month` = 12 GROUP BY a.name ORDER BY flights DESC LIMIT 5;

@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Wide enough that no value of the examples is cut short.
 PREAMBLE = "SET 'table.display.max-column-width' = '100';\n"
 # Each statement starts and ends a small cluster, so most code runs too seldom for the second compiler to pay: a third less CPU.
-SHORT_RUN = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+SHORT_RUN = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 
 
 def main():

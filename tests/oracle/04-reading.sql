@@ -21,7 +21,4 @@ SELECT dep_time, arr_time, air_time, tailnum, count(*) FROM flights
 WHERE month = 2 AND day = 9 AND origin = 'LGA' AND dep_time IS NULL AND carrier IN ('FL', 'WN', 'UA') GROUP BY ALL;
 
 -- Q4.8 law
-SELECT count(*) = 3 AND bool_and(op = '+I' AND (carrier, flight::INTEGER, origin, dest, time_hour::TIMESTAMP) IN (SELECT (carrier, flight, origin, dest, time_hour) FROM flights)) FROM answer;
-
--- Q4.9 law
 SELECT count(DISTINCT tailnum) = 3 AND bool_and(op = '+I' AND (tailnum, seats::INTEGER) IN (SELECT (tailnum, seats) FROM planes)) FROM answer;

@@ -55,14 +55,43 @@ public final class ConnectorTableFactory implements DynamicTableSourceFactory, D
 
   @Override
   public DynamicTableSource createDynamicTableSource(Context context) {
+    if (isForeign(context)) {
+      return FactoryUtil.createDynamicTableSource(
+          null,
+          context.getObjectIdentifier(),
+          context.getCatalogTable(),
+          context.getEnrichmentOptions(),
+          context.getConfiguration(),
+          context.getClassLoader(),
+          context.isTemporary());
+    }
     boolean streaming = context.getConfiguration().get(ExecutionOptions.RUNTIME_MODE) == RuntimeExecutionMode.STREAMING;
     return SluiceTableSource.create(StoreTable.of(context, catalogOptions), options(context), context.getConfiguration(), streaming);
   }
 
   @Override
   public DynamicTableSink createDynamicTableSink(Context context) {
+    if (isForeign(context)) {
+      return FactoryUtil.createDynamicTableSink(
+          null,
+          context.getObjectIdentifier(),
+          context.getCatalogTable(),
+          context.getEnrichmentOptions(),
+          context.getConfiguration(),
+          context.getClassLoader(),
+          context.isTemporary());
+    }
     StoreTable table = StoreTable.of(context, catalogOptions);
     return SluiceTableSink.create(table, context.getCatalogTable().getResolvedSchema(), options(context));
+  }
+
+  /**
+   * Returns whether the table is a temporary one of another connector. Flink makes those by discovery, but where it merges scans of one
+   * table in a plan it asks the factory of the catalog in whose name they stand.
+   */
+  private static boolean isForeign(Context context) {
+    String connector = context.getCatalogTable().getOptions().getOrDefault(FactoryUtil.CONNECTOR.key(), ConnectorOptions.IDENTIFIER);
+    return !ConnectorOptions.IDENTIFIER.equals(connector);
   }
 
   /** The table's options, each known one read once so that a bad value is refused here. */

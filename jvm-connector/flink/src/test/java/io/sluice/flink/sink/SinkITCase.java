@@ -110,6 +110,20 @@ final class SinkITCase {
     assertThat(stored("SELECT k.b FROM keyed k JOIN log l ON k.a = l.a AND k.b = l.b")).hasSize(10);
   }
 
+  /** Flink merges the two scans and asks the catalog's factory for the temporary table of another connector. */
+  @Test
+  void aTemporaryTableOfAnotherConnectorMayBeReadTwiceInOneJob() throws Exception {
+    streaming();
+    java.nio.file.Files.write(directory.resolve("in.csv"), List.of("1,x,5", "2,y,6"));
+    session.run(
+        "CREATE TEMPORARY TABLE src (k INT, v STRING, n INT) WITH ('connector' = 'filesystem', 'format' = 'csv', 'path' = '"
+            + directory.resolve("in.csv") + "')");
+    session.run("CREATE TABLE a (k INT, v STRING)", "CREATE TABLE b (k INT, n INT)");
+    session.run("EXECUTE STATEMENT SET BEGIN INSERT INTO a SELECT k, v FROM src; INSERT INTO b SELECT k, n FROM src; END");
+    assertThat(stored("SELECT * FROM a")).containsExactly("+I[1, x]", "+I[2, y]");
+    assertThat(stored("SELECT * FROM b")).containsExactly("+I[1, 5]", "+I[2, 6]");
+  }
+
   @Test
   void computedColumnsAreNotWritten() {
     batch();
