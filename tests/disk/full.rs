@@ -16,31 +16,37 @@ pub const EAGER: &[(&str, &str)] = &[("kv.write-buffer-size", "64kb"), ("kv.flus
 
 #[test]
 fn a_log() {
-    run(false, &[]);
+    run(false, &[], 3);
 }
 
 #[test]
 fn a_log_of_small_segments() {
-    run(false, &[("log.segment.file-size", "64kb")]);
+    run(false, &[("log.segment.file-size", "64kb")], 3);
 }
 
 #[test]
 fn rows_by_key_in_memory() {
-    run(true, &[]);
+    run(true, &[], 3);
 }
 
 #[test]
 fn rows_by_key_on_their_way_to_files() {
-    run(true, EAGER);
+    run(true, EAGER, 3);
 }
 
-fn run(keyed: bool, settings: &[(&str, &str)]) {
+/// All at once, with the one thread that writes files for them.
+#[test]
+fn rows_by_key_of_many_buckets() {
+    run(true, EAGER, 8);
+}
+
+fn run(keyed: bool, settings: &[(&str, &str)], buckets: i32) {
     let _told = Told;
     let Some(disk) = Disk::in_memory(24) else { return };
     let ballast = [disk.ballast("first", 8), disk.ballast("second", 4)];
     let home = disk.path().join("store");
     let store = open(&home, settings).unwrap();
-    let table = Table::create(&store, "t", &descriptor(keyed, !keyed, 3)).unwrap();
+    let table = Table::create(&store, "t", &descriptor(keyed, !keyed, buckets)).unwrap();
     let mut offers = Offers::new(keyed);
     let mut writer = table.writer().unwrap();
     for ballast in ballast {
@@ -86,7 +92,11 @@ fn snapshots_are_refused_and_heal() {
         assert_refused(&offers.fill(writer.as_mut()));
         full_then_opened::fill_to_the_brim(disk.path());
         let buckets = table.all_buckets();
-        assert_refused(&store.acquire_snapshots(&buckets, "job", 60_000).unwrap_err());
+        match store.acquire_snapshots(&buckets, "job", 60_000) {
+            // What is in files already needs little more, and RocksDB may have removed one meanwhile.
+            Ok(_) => assert_eq!(settings, EAGER, "rows that are in memory only need space"),
+            Err(e) => assert_refused(&e),
+        }
         offers.check(&table);
         remove(&ballast);
         let started = Instant::now();

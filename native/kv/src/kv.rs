@@ -17,6 +17,8 @@ pub struct KvShared {
     pub(crate) write_buffers: WriteBufferManager,
     rows: RowCache,
     next_owner: AtomicU32,
+    /// When the full disk last refused one of the buckets a flush.
+    refused_at: Mutex<Option<Instant>>,
 }
 
 impl KvShared {
@@ -32,6 +34,7 @@ impl KvShared {
         Ok(Arc::new(Self {
             rows: RowCache::new(settings.row_cache_bytes),
             next_owner: AtomicU32::new(0),
+            refused_at: Mutex::new(None),
             settings: settings.clone(),
             env,
             block_cache: Cache::new_hyper_clock_cache(bytes(settings.block_cache_bytes), 0),
@@ -67,19 +70,13 @@ pub struct Kv {
     shared: Arc<KvShared>,
     /// Whose rows these are in the shared cache; a number is never used again.
     owner: u32,
-    /// The last flush if the full disk refused it.
-    refused: Mutex<Option<Refused>>,
+    /// What the last flush said if the full disk refused it.
+    refused: Mutex<Option<String>>,
 }
 
-/// RocksDB looks for space every five seconds and then begins only when no flush is asked for: one that it must refuse takes it a
-/// second. Asked more often, it would never heal.
+/// RocksDB looks for space every five seconds and then begins only when no flush is asked for. One that it must refuse takes it a second,
+/// of the one thread that serves all buckets: asked more often, it would never heal.
 const PAUSE_AFTER_REFUSAL: Duration = Duration::from_secs(2);
-
-#[derive(Debug)]
-struct Refused {
-    at: Instant,
-    message: String,
-}
 
 #[derive(Debug, Clone, Copy)]
 struct Marks {
@@ -236,7 +233,8 @@ impl Kv {
         Ok(())
     }
 
-    /// Writes all fresh rows to files and waits for it. For two seconds after the full disk refused it, it is refused unasked.
+    /// Writes all fresh rows to files and waits for it. A bucket that the full disk refused this is refused unasked while another such bucket
+    /// was refused within the last two seconds.
     ///
     /// # Errors
     /// `Busy` about `Disk` when the disk is full; `Io`.
@@ -257,12 +255,17 @@ impl Kv {
     }
 
     fn ask_for_flush(&self, wait: bool) -> Result<()> {
-        if let Some(refused) = lock(&self.refused).as_ref().filter(|r| r.at.elapsed() < PAUSE_AFTER_REFUSAL) {
-            return Err(Error::new(ErrorKind::Busy, Subject::Disk, refused.message.clone()));
+        if let Some(message) = lock(&self.refused).as_ref()
+            && lock(&self.shared.refused_at).is_some_and(|at| at.elapsed() < PAUSE_AFTER_REFUSAL)
+        {
+            return Err(Error::new(ErrorKind::Busy, Subject::Disk, message.clone()));
         }
         let flushed = self.db.flush_opt(&tuning::flush_options(wait)).map_err(self.fail("flush"));
         let busy = flushed.as_ref().err().filter(|e| e.kind() == ErrorKind::Busy);
-        *lock(&self.refused) = busy.map(|e| Refused { at: Instant::now(), message: e.message().to_owned() });
+        if busy.is_some() {
+            *lock(&self.shared.refused_at) = Some(Instant::now());
+        }
+        *lock(&self.refused) = busy.map(|e| e.message().to_owned());
         flushed
     }
 
