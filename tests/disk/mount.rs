@@ -74,6 +74,15 @@ impl Disk {
         run("mount", &["-o", &format!("remount,{options}"), self.at.to_str().unwrap()]).unwrap();
     }
 
+    /// Covers a directory by a read-only view of itself until the cover is dropped: open files go on, none can be opened for writing.
+    pub fn cover(&self, dir: &Path) -> Cover {
+        let at = dir.to_str().unwrap();
+        run("mount", &["--bind", at, at]).unwrap();
+        let cover = Cover(dir.to_owned());
+        run("mount", &["-o", "remount,ro,bind", at]).unwrap();
+        cover
+    }
+
     /// The disk takes nothing any more, also what it was about to take: memory is lost as when the power goes.
     pub fn abort(&self) {
         self.remount("abort");
@@ -99,6 +108,19 @@ impl Disk {
         let path = self.at.join(name);
         std::fs::write(&path, vec![7; megabytes << 20]).unwrap();
         path
+    }
+}
+
+/// A read-only view over a directory.
+pub struct Cover(PathBuf);
+
+impl Drop for Cover {
+    fn drop(&mut self) {
+        // Files opened through it keep it; then it goes with them.
+        let at = self.0.to_str().unwrap();
+        if run("umount", &[at]).or_else(|_| run("umount", &["-l", at])).is_err() {
+            eprintln!("{at} could not be uncovered");
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::mount::Disk;
 use crate::offer::Offers;
 use crate::tables::{Table, descriptor, open};
 use sluice_base::{Error, ErrorKind, Subject};
+use std::time::{Duration, Instant};
 
 fn assert_read_only(e: &Error) {
     assert_eq!((e.kind(), e.subject()), (ErrorKind::Busy, Subject::Disk), "{e}");
@@ -74,5 +75,42 @@ fn a_running_store_says_so_and_is_read() {
             offers.offer(table.writer().unwrap().as_mut(), 10, 10).unwrap();
             offers.check(&table);
         }
+    }
+}
+
+/// New files cannot be made for a while. A log goes on by itself; rows by key once the store is opened again, and the sentence says so.
+#[test]
+fn writing_goes_on_once_files_can_be_made_again() {
+    let _told = Told;
+    for (keyed, settings) in [(false, &[("log.segment.file-size", "64kb")][..]), (true, EAGER)] {
+        let Some(disk) = Disk::in_memory(32) else { return };
+        let home = disk.path().join("store");
+        let store = open(&home, settings).unwrap();
+        let table = Table::create(&store, "t", &descriptor(keyed, true, 2)).unwrap();
+        let mut offers = Offers::new(keyed);
+        let mut writer = table.writer().unwrap();
+        offers.offer(writer.as_mut(), 100, 200).unwrap();
+        let cover = disk.cover(&home);
+        assert_read_only(&offers.fill(writer.as_mut()));
+        offers.check(&table);
+        drop(cover);
+        let started = Instant::now();
+        while let Err(e) = offers.offer(writer.as_mut(), 60, 20) {
+            assert_read_only(&e);
+            if e.message().contains("close the store and open it again") {
+                break;
+            }
+            assert!(started.elapsed() < Duration::from_secs(30), "{e}");
+        }
+        offers.check(&table);
+        drop(writer);
+        if let Err(e) = store.close() {
+            assert_read_only(&e);
+        }
+        let store = open(&home, settings).unwrap();
+        let table = Table::of(&store, "t").unwrap();
+        offers.check(&table);
+        offers.offer(table.writer().unwrap().as_mut(), 60, 20).unwrap();
+        offers.check(&table);
     }
 }

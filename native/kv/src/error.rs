@@ -4,19 +4,26 @@ use rocksdb::ErrorKind as Rocks;
 use sluice_base::{Error, ErrorKind, Subject};
 use std::path::Path;
 
-/// What went wrong in `dir` while doing `what`. A full or read-only disk is `Busy` about `Disk`: RocksDB resumes
-/// by itself when space returns. Damage is `Corrupt` and names the directory.
+/// What went wrong in `dir` while doing `what`. A full or read-only disk is `Busy` about `Disk`; RocksDB resumes by itself when
+/// space returns, but not after a quota or a read-only disk stopped it. Damage is `Corrupt` and names the directory.
 pub(crate) fn convert(e: rocksdb::Error, what: &str, dir: &Path) -> Error {
     let text = e.to_string();
     let dir = dir.display();
     // RocksDB hands over a text only; these are the C library's words for ENOSPC, EDQUOT and EROFS.
-    let no_space = ["No space left", "Disk quota exceeded", "Max allowed space"];
-    let (kind, subject, hint) = if no_space.iter().any(|t| text.contains(t)) {
+    let says = |words: &str| text.contains(words);
+    let (kind, subject, hint) = if says("No space left") || says("Max allowed space") {
         // RocksDB does not begin again with less.
         let hint = "; free some space, at least as much as kv.write-buffer-size, reads go on meanwhile";
         (ErrorKind::Busy, Subject::Disk, hint)
-    } else if text.contains("Read-only file system") {
-        (ErrorKind::Busy, Subject::Disk, "; the disk is read-only, remount it for writing")
+    } else if says("Disk quota exceeded") {
+        (
+            ErrorKind::Busy,
+            Subject::Disk,
+            "; free some space, then close the store and open it again, reads go on meanwhile",
+        )
+    } else if says("Read-only file system") {
+        let hint = "; the disk is read-only, remount it for writing, then close the store and open it again";
+        (ErrorKind::Busy, Subject::Disk, hint)
     } else {
         match e.kind() {
             Rocks::Corruption => (ErrorKind::Corrupt, Subject::File, ""),
