@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Flink SQL jobs over the embedded engine: seconds and CPU seconds per million rows.
+
+    benches/flink/run.py [CASE...]        cases: generator log log-none upsert scan scan-2 join
+
+Every case runs twice in a Flink SQL client of its own, with few and with many rows; the figures are the differences, so
+the client's start, planning and part of the warm-up cancel out. Two subtasks, rows of eight columns (100 bytes), four buckets.
+Set FEW and MANY (rows, default 2000000 and 6000000) for other sizes.
+"""
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FEW, MANY = int(os.environ.get("FEW", 2_000_000)), int(os.environ.get("MANY", 6_000_000))
+COLUMNS = "id BIGINT, c1 INT, c2 INT, c3 BIGINT, s1 STRING, s2 STRING, s3 STRING, s4 STRING"
+LENGTHS = ", ".join(f"'fields.s{i}.length' = '{n}'" for i, n in ((1, 16), (2, 20), (3, 20), (4, 20)))
+KEYS = "'fields.id.min' = '0', 'fields.id.max' = '499999'"
+
+
+def generator(name, rows, options, extra=""):
+    return (
+        f"CREATE TEMPORARY TABLE {name} ({COLUMNS}{extra}) WITH ('connector' = 'datagen', 'number-of-rows' = '{rows}', "
+        f"'rows-per-second' = '1000000000', {options}, {LENGTHS});"
+    )
+
+
+def fill(table, rows, with_options="", key=""):
+    options = KEYS if key else "'fields.id.kind' = 'random'"
+    return [
+        f"CREATE TABLE IF NOT EXISTS {table} ({COLUMNS}{key}) WITH ('bucket.num' = '4'{with_options});",
+        generator("source", rows, options),
+        f"INSERT INTO {table} SELECT * FROM source;",
+    ]
+
+
+BLACKHOLE = f"CREATE TEMPORARY TABLE nowhere ({COLUMNS}) WITH ('connector' = 'blackhole');"
+PRIMARY_KEY = ", PRIMARY KEY (id) NOT ENFORCED"
+
+
+def case_generator(rows):
+    return [], [BLACKHOLE, generator("source", rows, "'fields.id.kind' = 'random'"), "INSERT INTO nowhere SELECT * FROM source;"]
+
+
+def case_log(rows):
+    return [], fill("log", rows)
+
+
+def case_log_none(rows):
+    return [], fill("log", rows, ", 'table.log.arrow.compression.type' = 'NONE'")
+
+
+def case_upsert(rows):
+    return [], fill("keyed", rows, key=PRIMARY_KEY)
+
+
+def case_scan(rows):
+    return fill("log", rows), ["SET 'execution.runtime-mode' = 'batch';", BLACKHOLE, "INSERT INTO nowhere SELECT * FROM log;"]
+
+
+def case_scan_2(rows):
+    two = "CREATE TEMPORARY TABLE nowhere (id BIGINT, c1 INT) WITH ('connector' = 'blackhole');"
+    return fill("log", rows), ["SET 'execution.runtime-mode' = 'batch';", two, "INSERT INTO nowhere SELECT id, c1 FROM log;"]
+
+
+def case_join(rows):
+    probes = generator("probes", rows, KEYS, ", asked AS PROCTIME()")
+    nowhere = "CREATE TEMPORARY TABLE nowhere (id BIGINT, s1 STRING) WITH ('connector' = 'blackhole');"
+    join = "INSERT INTO nowhere SELECT p.id, k.s1 FROM probes AS p JOIN keyed FOR SYSTEM_TIME AS OF p.asked AS k ON p.id = k.id;"
+    return fill("keyed", 1_500_000, key=PRIMARY_KEY), [probes, nowhere, join]
+
+
+def client(store, statements):
+    """Runs statements in one client; returns seconds and CPU seconds of the process, start included."""
+    head = [
+        f"CREATE CATALOG c WITH ('type' = 'fluss', 'bootstrap.servers' = 'embedded:{store}');",
+        "USE CATALOG c;",
+        "SET 'parallelism.default' = '2';",
+        "SET 'table.dml-sync' = 'true';",
+    ]
+    with tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
+        script.write("\n".join(head + statements) + "\n")
+        script.flush()
+        before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        command = [ROOT / "bin/sql-client", "--", "-f", script.name]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode or "[ERROR]" in done.stdout:
+        sys.exit(f"the client failed:\n{done.stdout[-3000:]}\n{done.stderr[-1000:]}")
+    return time.monotonic() - started, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def measure(case, rows):
+    with tempfile.TemporaryDirectory(prefix="sluice-bench") as store:
+        prepare, run = case(rows)
+        if prepare:
+            client(store, prepare)
+        return client(store, run)
+
+
+def main():
+    cases = {name[5:].replace("_", "-"): f for name, f in globals().items() if name.startswith("case_")}
+    wanted = sys.argv[1:] or list(cases)
+    unknown = [name for name in wanted if name not in cases]
+    if unknown:
+        sys.exit(f"no case {', '.join(unknown)}; the cases are {', '.join(cases)}")
+    print(f"{'case':<10} {'rows/s':>12} {'CPU s per million rows':>24}   ({FEW:,} to {MANY:,} rows)")
+    for name in wanted:
+        (few_wall, few_cpu), (many_wall, many_cpu) = measure(cases[name], FEW), measure(cases[name], MANY)
+        rows = MANY - FEW
+        print(f"{name:<10} {rows / max(many_wall - few_wall, 1e-9):>12,.0f} {(many_cpu - few_cpu) / rows * 1e6:>24.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
