@@ -54,7 +54,7 @@ impl Book {
                 self.logs.entry((kind, bucket)).or_default().extend(events);
             }
         }
-        self.check_rows(&Table::of(store, Kind::Rows.name()).unwrap());
+        self.check_rows(&Table::of(store, Kind::Rows.name()).unwrap(), whole);
         self.life = None;
     }
 
@@ -177,10 +177,12 @@ impl Book {
     }
 
     /// The primary-key table as a whole: changelog, rows, lookups and counts tell the same.
-    fn check_rows(&self, table: &Table<'_>) {
+    fn check_rows(&self, table: &Table<'_>, whole: bool) {
         let mut all = Rows::new();
         for (bucket, rows) in &self.rows {
-            assert_eq!(self.replay(*bucket, Offset::MAX), *rows, "bucket {bucket}: the replayed changelog");
+            if whole {
+                assert_eq!(self.replay(*bucket, Offset::MAX), *rows, "bucket {bucket}: the replayed changelog");
+            }
             assert_eq!(table.current(*bucket).unwrap(), *rows, "bucket {bucket}: the current rows");
             all.extend(rows.clone());
         }
