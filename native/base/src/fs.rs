@@ -162,6 +162,39 @@ impl FsFile for OsFile {
     }
 }
 
+/// A file whose lock is ours.
+#[derive(Debug)]
+struct LockedFile(OsFile);
+
+impl FsFile for LockedFile {
+    fn write_at(&self, bytes: &[u8], position: u64) -> Result<()> {
+        self.0.write_at(bytes, position)
+    }
+
+    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<usize> {
+        self.0.read_at(buf, position)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.0.sync()
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn len(&self) -> Result<u64> {
+        self.0.len()
+    }
+}
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        // Closing is not enough: a process that is being started right now has the file too, until it runs its own program.
+        let _ = self.0.file.unlock();
+    }
+}
+
 fn at<'a>(what: &'a str, path: &'a Path) -> impl FnOnce(std::io::Error) -> Error + 'a {
     move |e| Error::io(format_args!("{what} {}", path.display()), e)
 }
@@ -244,9 +277,10 @@ impl Fs for OsFs {
         let file = file.map_err(at("open", path))?;
         match file.try_lock() {
             Ok(()) => {
-                file.set_len(0).map_err(at("write to", path))?;
-                file.write_all_at(holder.as_bytes(), 0).map_err(at("write to", path))?;
-                Ok(LockOutcome::Held(Arc::new(OsFile { file, path: path.to_owned() })))
+                let locked = LockedFile(OsFile { file, path: path.to_owned() });
+                locked.set_len(0)?;
+                locked.write_at(holder.as_bytes(), 0)?;
+                Ok(LockOutcome::Held(Arc::new(locked)))
             }
             Err(std::fs::TryLockError::WouldBlock) => {
                 let mut text = String::new();
@@ -262,6 +296,8 @@ impl Fs for OsFs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
+    use std::os::unix::process::CommandExt;
 
     #[test]
     fn second_locker_learns_the_holder() {
@@ -274,6 +310,30 @@ mod tests {
         }
         drop(held);
         assert!(matches!(OsFs.lock(&path, "pid 3").unwrap(), LockOutcome::Held(_)));
+        OsFs.remove(&path).unwrap();
+    }
+
+    /// Between fork and exec a child has all open files of this process, locks too.
+    #[test]
+    fn a_lock_given_back_is_free_although_a_process_is_being_started() {
+        let path = std::env::temp_dir().join(format!("sluice-lock-fork-{}", std::process::id()));
+        let held = OsFs.lock(&path, "pid 1").unwrap();
+        let (mut told, tell) = std::io::pipe().unwrap();
+        let starter = std::thread::spawn(move || {
+            let mut command = std::process::Command::new("true");
+            let start = move || {
+                (&tell).write_all(b"!")?;
+                std::thread::sleep(std::time::Duration::from_millis(500));
+                Ok(())
+            };
+            // SAFETY: the closure only writes to a pipe and sleeps, which a forked child may do.
+            unsafe { command.pre_exec(start) };
+            command.status()
+        });
+        told.read_exact(&mut [0]).unwrap();
+        drop(held);
+        assert!(matches!(OsFs.lock(&path, "pid 2").unwrap(), LockOutcome::Held(_)));
+        assert!(starter.join().unwrap().unwrap().success());
         OsFs.remove(&path).unwrap();
     }
 }
