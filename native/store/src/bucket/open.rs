@@ -133,7 +133,7 @@ impl Bucket {
     /// Notes that the log takes no more appends: writers of rows that are not durable get `why`.
     pub(super) fn break_log(&self, why: &Error) {
         let mut side = self.write.lock().unwrap_or_else(PoisonError::into_inner);
-        let failure = Failure::of(why);
+        let failure = Failure::of(why).for_lost_rows();
         self.progress.cut(failure.clone());
         side.broken = Some(failure);
         let frozen = side.frozen.take().map_or(0, |f| f.bytes);
