@@ -97,6 +97,9 @@ fn snapshots_are_refused_and_heal() {
     let _told = Told;
     // RocksDB wants as much space as kv.write-buffer-size before it goes on.
     for (settings, megabytes) in [(&[][..], 120), (EAGER, 24)] {
+        if settings == EAGER && !shows_the_stall() {
+            continue;
+        }
         let Some(disk) = Disk::in_memory(megabytes) else { return };
         let ballast = disk.ballast("ballast", megabytes as usize - 10);
         let store = open(&disk.path().join("store"), settings).unwrap();
