@@ -32,3 +32,4 @@ mod stop_offsets;
 mod sync_failure_tells_the_writer;
 mod upsert_emits_before_image;
 mod writes_race_commits;
+mod zstd_level;

@@ -1,6 +1,7 @@
 //! The Arrow message of a batch: one encapsulated IPC RecordBatch message, metadata version 5, no schema message.
 
-use crate::{BATCH_HEADER_BYTES, BatchHeader, Compression};
+use crate::packing::Packer;
+use crate::{BATCH_HEADER_BYTES, BatchHeader, Compression, ZstdLevel};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::RecordBatchDecoder;
@@ -16,24 +17,28 @@ use std::sync::Arc;
 /// Alignment of buffers within the body. Eight bytes, as the other writers of the protocol use.
 const BUFFER_ALIGNMENT: usize = 8;
 const CONTINUATION: [u8; 4] = [0xff; 4];
-/// Continuation marker and metadata length.
-const MESSAGE_PREFIX_BYTES: usize = 8;
 /// The longest uncompressed buffer believed: Arrow's 32-bit offsets reach no further.
 const UNCOMPRESSED_BYTES_MAX: i64 = i32::MAX as i64;
 
+/// Memory for an uncompressed message above this is given back.
+const PLAIN_KEPT_BYTES: usize = 16 << 20;
+
 type Encoder = StreamWriter<Vec<u8>>;
 
-thread_local! {
-    /// One encoder for each compression: each keeps its compressor and scratch memory.
-    static ENCODERS: RefCell<[Option<Encoder>; 3]> = const { RefCell::new([None, None, None]) };
+/// What a thread keeps from one batch to the next: each encoder has its scratch memory, the packer its compressors.
+#[derive(Default)]
+struct Encoders {
+    none: Option<Encoder>,
+    lz4: Option<Encoder>,
+    packer: Option<Packer>,
+    plain: Vec<u8>,
 }
 
-fn new_encoder(compression: Compression) -> Result<Encoder, ArrowError> {
-    let codec = match compression {
-        Compression::None => None,
-        Compression::Lz4Frame => Some(CompressionType::LZ4_FRAME),
-        Compression::Zstd => Some(CompressionType::ZSTD),
-    };
+thread_local! {
+    static ENCODERS: RefCell<Encoders> = RefCell::default();
+}
+
+fn new_encoder(codec: Option<CompressionType>) -> Result<Encoder, ArrowError> {
     let options =
         IpcWriteOptions::try_new(BUFFER_ALIGNMENT, false, MetadataVersion::V5)?.try_with_compression(codec)?;
     // The stream's schema message goes into a buffer that is thrown away; batches of any schema may follow, for the encoder
@@ -41,23 +46,50 @@ fn new_encoder(compression: Compression) -> Result<Encoder, ArrowError> {
     StreamWriter::try_new_with_options(Vec::new(), &Schema::empty(), options)
 }
 
-/// Appends the message for `rows` to `out`, copying every uncompressed buffer once.
+/// Appends the message for `rows` to `out`.
 pub(crate) fn encode(rows: &RecordBatch, compression: Compression, out: &mut Vec<u8>) -> Result<()> {
-    let slot = compression as usize;
-    let kept = ENCODERS.with_borrow_mut(|all| all.get_mut(slot).and_then(Option::take));
-    let mut encoder = match kept {
+    ENCODERS.with_borrow_mut(|kept| match compression {
+        Compression::None => encode_with(&mut kept.none, None, rows, out),
+        Compression::Lz4Frame => encode_with(&mut kept.lz4, Some(CompressionType::LZ4_FRAME), rows, out),
+        Compression::Zstd(level) => {
+            kept.plain.clear();
+            encode_with(&mut kept.none, None, rows, &mut kept.plain)?;
+            let packed = pack(&mut kept.packer, level, &kept.plain, out);
+            if kept.plain.capacity() > PLAIN_KEPT_BYTES {
+                (kept.packer, kept.plain) = (None, Vec::new());
+            }
+            packed
+        }
+    })
+}
+
+/// An encoder that failed is in an unknown state and is not kept.
+fn encode_with(
+    kept: &mut Option<Encoder>,
+    codec: Option<CompressionType>,
+    rows: &RecordBatch,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let mut encoder = match kept.take() {
         Some(encoder) => encoder,
-        None => new_encoder(compression).map_err(|e| Error::internal("cannot set Arrow up").with_source(e))?,
+        None => new_encoder(codec).map_err(|e| Error::internal("cannot set Arrow up").with_source(e))?,
     };
     std::mem::swap(encoder.get_mut(), out);
     let written = encoder.write(rows);
     std::mem::swap(encoder.get_mut(), out);
     written.map_err(|e| Error::invalid(Subject::Row, format!("cannot encode rows: {e}")).with_source(e))?;
-    ENCODERS.with_borrow_mut(|all| {
-        if let Some(place) = all.get_mut(slot) {
-            *place = Some(encoder);
-        }
-    });
+    *kept = Some(encoder);
+    Ok(())
+}
+
+fn pack(kept: &mut Option<Packer>, level: ZstdLevel, plain: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let mut packer = match kept.take() {
+        Some(packer) if packer.level() == level => packer,
+        _ => Packer::new(level)?,
+    };
+    let (metadata, body) = split_message(plain)?;
+    packer.pack(arrow_ipc::root_as_message(metadata).map_err(damaged)?, body, out)?;
+    *kept = Some(packer);
     Ok(())
 }
 
@@ -162,6 +194,7 @@ impl BatchDecoder {
     fn decode_message(&self, message: &Buffer, rows: usize) -> Result<RecordBatch> {
         let output = self.output()?;
         let (metadata, body) = split_message(message)?;
+        let body = message.slice_with_length(message.len() - body.len(), body.len());
         let parsed = arrow_ipc::root_as_message(metadata).map_err(damaged)?;
         let batch = parsed.header_as_record_batch().ok_or_else(|| damaged("it is no record batch"))?;
         self.check(parsed, batch, &body, rows)?;
@@ -233,15 +266,15 @@ fn buffer_length(body: &[u8], offset: i64, length: i64, compressed: bool) -> Res
     }
 }
 
-fn split_message(message: &Buffer) -> Result<(&[u8], Buffer)> {
+/// The flatbuffer and the body of a message.
+fn split_message(message: &[u8]) -> Result<(&[u8], &[u8])> {
     let (marker, rest) = message.split_first_chunk::<4>().ok_or_else(|| damaged("too short"))?;
     let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(|| damaged("too short"))?;
     if *marker != CONTINUATION {
         return Err(damaged("no continuation marker"));
     }
     let length = usize::try_from(i32::from_le_bytes(*length)).map_err(damaged)?;
-    let metadata = rest.get(..length).ok_or_else(|| damaged(format!("{length} bytes of metadata")))?;
-    Ok((metadata, message.slice(MESSAGE_PREFIX_BYTES + length)))
+    rest.split_at_checked(length).ok_or_else(|| damaged(format!("{length} bytes of metadata")))
 }
 
 fn decode_kinds(bytes: &[u8]) -> Result<Vec<ChangeKind>> {

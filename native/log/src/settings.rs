@@ -3,15 +3,47 @@
 use sluice_base::{Error, Result, Subject};
 
 /// How the Arrow buffers of a batch are compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compression {
     /// Not at all; such batches are read without a copy.
     None,
     /// LZ4 frames of independent blocks.
     Lz4Frame,
-    /// Zstandard.
-    #[default]
-    Zstd,
+    /// Zstandard, with this effort where it pays.
+    Zstd(ZstdLevel),
+}
+
+impl Default for Compression {
+    fn default() -> Self {
+        Self::Zstd(ZstdLevel::default())
+    }
+}
+
+/// The most effort of Zstandard, 1 to 22. Default 3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ZstdLevel(i32);
+
+impl ZstdLevel {
+    /// The least effort.
+    pub const FIRST: Self = Self(1);
+
+    /// `None` outside 1 to 22.
+    #[must_use]
+    pub const fn new(level: i32) -> Option<Self> {
+        if 1 <= level && level <= 22 { Some(Self(level)) } else { None }
+    }
+
+    /// As a number.
+    #[must_use]
+    pub const fn get(self) -> i32 {
+        self.0
+    }
+}
+
+impl Default for ZstdLevel {
+    fn default() -> Self {
+        Self(3)
+    }
 }
 
 /// Settings of one log.

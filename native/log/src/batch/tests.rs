@@ -1,6 +1,6 @@
 use super::*;
 use crate::header::stamp;
-use crate::{BATCH_HEADER_BYTES, BatchDecoder, BatchHeader, verify_crc};
+use crate::{BATCH_HEADER_BYTES, BatchDecoder, BatchHeader, ZstdLevel, verify_crc};
 use arrow_array::builder::{Int32Builder, ListBuilder, MapBuilder, StringBuilder};
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, Decimal128Array, FixedSizeBinaryArray, Float32Array, Float64Array, Int8Array,
@@ -12,7 +12,8 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Lz4Frame, Compression::Zstd];
+const ZSTD: Compression = Compression::Zstd(ZstdLevel::new(3).unwrap());
+const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Lz4Frame, ZSTD];
 
 fn nested(rows: usize) -> Vec<ArrayRef> {
     let mut list = ListBuilder::new(Int32Builder::new());
@@ -130,7 +131,7 @@ fn header_fields_stand_where_the_protocol_says() {
 fn an_empty_batch_is_a_header_and_takes_one_offset() {
     let rows = ints(&[]);
     for (rows, kinds) in [(None, None), (Some(&rows), None), (None, Some([].as_slice()))] {
-        let batch = encoded(rows, kinds, Compression::Zstd);
+        let batch = encoded(rows, kinds, ZSTD);
         assert_eq!(batch.len(), BATCH_HEADER_BYTES);
         assert!(verify_crc(&batch));
         let header = BatchHeader::parse(&batch).unwrap();
@@ -210,9 +211,9 @@ fn lz4_blocks_are_independent() {
 fn batches_follow_each_other_in_one_buffer() {
     let mut out = b"before".to_vec();
     for i in 0..3 {
-        encode_batch(Some(&ints(&[Some(i)])), None, SchemaId(1), (-1, -1), Compression::Zstd, &mut out).unwrap();
+        encode_batch(Some(&ints(&[Some(i)])), None, SchemaId(1), (-1, -1), ZSTD, &mut out).unwrap();
     }
-    let e = encode_batch(Some(&ints(&[Some(1)])), Some(&[]), SchemaId(1), (-1, -1), Compression::Zstd, &mut out);
+    let e = encode_batch(Some(&ints(&[Some(1)])), Some(&[]), SchemaId(1), (-1, -1), ZSTD, &mut out);
     assert_eq!(e.unwrap_err().message(), "0 change kinds for 1 rows");
     let mut rest = out.strip_prefix(b"before").unwrap();
     for _ in 0..3 {

@@ -5,7 +5,7 @@
 
 use crate::hint::nearest;
 use sluice_base::{Error, Result, Subject, parse_duration};
-use sluice_log::Compression;
+use sluice_log::{Compression, ZstdLevel};
 use sluice_row::{KeyFormat, TableDescriptor};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,6 +22,7 @@ pub(crate) const DATALAKE_FORMAT: &str = "table.datalake.format";
 const LOG_TTL: &str = "table.log.ttl";
 const LOG_LOCAL_TTL: &str = "table.log.local-ttl";
 const LOG_COMPRESSION: &str = "table.log.arrow.compression.type";
+const LOG_ZSTD_LEVEL: &str = "table.log.arrow.compression.zstd.level";
 const AUTO_PARTITION: &str = "table.auto-partition.enabled";
 
 enum Kind {
@@ -95,8 +96,8 @@ const OPTIONS: &[TableOption] = &[
         .only("COMPACTED", "row formats other than COMPACTED"),
     TableOption::new(KV_FORMAT_VERSION, Kind::Int { min: 1, max: 2 }, "2", "Encoding of primary keys; written into every new primary-key table."),
     TableOption::new("table.kv.standby-replica.enabled", Kind::Bool, "", "A hot standby; without effect in a store of one node.").alterable().for_key_tables(),
-    TableOption::new("table.log.arrow.compression.type", Kind::Choice(&["NONE", "LZ4_FRAME", "ZSTD"]), "ZSTD", "How log batches are packed."),
-    TableOption::new("table.log.arrow.compression.zstd.level", Kind::Int { min: 1, max: 22 }, "3", "Effort of ZSTD."),
+    TableOption::new(LOG_COMPRESSION, Kind::Choice(&["NONE", "LZ4_FRAME", "ZSTD"]), "ZSTD", "How log batches are packed."),
+    TableOption::new(LOG_ZSTD_LEVEL, Kind::Int { min: 1, max: 22 }, "3", "Most effort of ZSTD; a buffer that would get less than a sixteenth smaller by it is packed at level 1."),
     TableOption::new("table.log.format", Kind::Choice(&["ARROW", "INDEXED", "COMPACTED"]), "ARROW", "Encoding of log batches.")
         .only("ARROW", "log formats other than ARROW"),
     TableOption::new(LOG_LOCAL_TTL, Kind::Duration, "`table.log.ttl`", "Age at which local segments that have a remote copy may go; at most `table.log.ttl`.").alterable(),
@@ -230,12 +231,20 @@ pub(crate) fn compression(properties: &BTreeMap<String, String>) -> Result<Compr
     match name.to_ascii_uppercase().as_str() {
         "NONE" => Ok(Compression::None),
         "LZ4_FRAME" => Ok(Compression::Lz4Frame),
-        "ZSTD" => Ok(Compression::Zstd),
+        "ZSTD" => zstd_level(properties).map(Compression::Zstd),
         _ => Err(Error::invalid(
             Subject::Option,
             format!("option '{LOG_COMPRESSION}' = '{name}' is not one of NONE, LZ4_FRAME, ZSTD"),
         )),
     }
+}
+
+fn zstd_level(properties: &BTreeMap<String, String>) -> Result<ZstdLevel> {
+    let Some(text) = properties.get(LOG_ZSTD_LEVEL) else { return Ok(ZstdLevel::default()) };
+    let level = text.trim().parse().ok().and_then(ZstdLevel::new);
+    let outside =
+        || Error::invalid(Subject::Option, format!("option '{LOG_ZSTD_LEVEL}' = '{text}' is not one of 1 to 22"));
+    level.ok_or_else(outside)
 }
 
 /// How a table's primary keys are encoded: as the lake does (format version 1, or bucket key and primary key are the same list of
