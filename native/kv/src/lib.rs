@@ -12,13 +12,15 @@ mod merge;
 mod overlay;
 mod row_cache;
 mod settings;
+mod shared;
 mod snapshot;
 mod tuning;
 
 pub use iter::KvIter;
-pub use kv::{Kv, KvShared};
+pub use kv::Kv;
 pub use mark::Mark;
 pub use merge::{MergeEngine, Outcome};
 pub use overlay::{Layer, Overlay};
 pub use settings::KvSettings;
+pub use shared::KvShared;
 pub use snapshot::{KvSnapshot, open_snapshot};

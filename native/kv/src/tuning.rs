@@ -2,7 +2,7 @@
 //!
 //! Files must stay readable by old RocksDB releases (other tools open checkpoints): table format 5, CRC-32C.
 
-use crate::{KvSettings, kv::KvShared};
+use crate::{KvSettings, KvShared};
 use rocksdb::{
     BlockBasedOptions, ChecksumType, DBCompressionType, DataBlockIndexType, FlushOptions, LogLevel, Options,
     ReadOptions, WriteOptions,

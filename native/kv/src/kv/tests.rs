@@ -1,5 +1,5 @@
 use super::*;
-use crate::open_snapshot;
+use crate::{KvSettings, open_snapshot};
 use std::collections::BTreeMap;
 
 fn open(dir: &Path) -> Kv {
