@@ -1,7 +1,7 @@
 //! The encoders of a table's rows, keys and bucket keys, made once per schema.
 
 use crate::TableMeta;
-use crate::bucket::Packed;
+use crate::packed::Packed;
 use crate::values::{start_value, types};
 use arrow_array::{ArrayRef, RecordBatch};
 use sluice_base::{Error, Result, SchemaId};

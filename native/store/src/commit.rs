@@ -3,8 +3,6 @@
 //! While one bucket syncs, its writers go on appending: all that came meanwhile is the next group. Nothing waits on
 //! purpose, so a lone row is on its way to the disk at once. A bucket is committed by one thread at a time.
 
-use crate::bucket::{Bucket, Failure};
-use sluice_base::{ErrorKind, Subject};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -37,10 +35,22 @@ pub(crate) enum Committed {
     Retry,
 }
 
+/// What the queue commits: a bucket.
+pub(crate) trait Committable: std::fmt::Debug + Send + Sync {
+    /// Makes all rows appended so far durable and visible.
+    fn commit(&self) -> Committed;
+    /// Ends it after a panic of its commit.
+    fn poison(&self, panic: &(dyn std::any::Any + Send));
+    /// Where it stands in the queue.
+    fn stage(&self) -> Stage;
+    /// Changed by the queue only.
+    fn set_stage(&self, stage: Stage);
+}
+
 #[derive(Debug, Default)]
 struct State {
-    dirty: VecDeque<Arc<Bucket>>,
-    stuck: Vec<Arc<Bucket>>,
+    dirty: VecDeque<Arc<dyn Committable>>,
+    stuck: Vec<Arc<dyn Committable>>,
     retry_at: Option<Instant>,
     running: usize,
     stopping: bool,
@@ -61,7 +71,7 @@ impl CommitQueue {
     }
 
     /// The bucket has new rows.
-    pub(crate) fn push(&self, bucket: &Arc<Bucket>) {
+    pub(crate) fn push(&self, bucket: &Arc<impl Committable + 'static>) {
         let mut state = self.lock();
         match bucket.stage() {
             // The store closes: writers of rows that come this late are told so.
@@ -77,7 +87,7 @@ impl CommitQueue {
     }
 
     /// Waits for a bucket to commit; `None` once the queue stops and nothing is left to do.
-    fn next(&self) -> Option<Arc<Bucket>> {
+    fn next(&self) -> Option<Arc<dyn Committable>> {
         let mut state = self.lock();
         loop {
             if state.retry_at.is_some_and(|at| at <= Instant::now()) {
@@ -97,7 +107,7 @@ impl CommitQueue {
         }
     }
 
-    fn finish(&self, bucket: Arc<Bucket>, outcome: Committed) {
+    fn finish(&self, bucket: Arc<dyn Committable>, outcome: Committed) {
         let mut state = self.lock();
         state.running -= 1;
         match (outcome, bucket.stage()) {
@@ -164,15 +174,4 @@ fn requeue_stuck(state: &mut State) {
         bucket.set_stage(Stage::Queued);
         state.dirty.push_back(bucket);
     }
-}
-
-/// The sentence for a bucket that a panic stopped.
-pub(crate) fn poisoned(bucket: &Bucket, panic: &(dyn std::any::Any + Send)) -> Failure {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    let message = format!(
-        "{} was stopped by a defect of the engine ({}); the other buckets go on, reopening the store heals it",
-        bucket.id,
-        text.unwrap_or("no message")
-    );
-    Failure::new(ErrorKind::Internal, Subject::Bucket, message)
 }

@@ -1,7 +1,8 @@
 //! All open buckets of one store and the threads that serve them.
 
-use crate::bucket::{Bucket, Failure};
+use crate::bucket::Bucket;
 use crate::context::Context;
+use crate::failure::Failure;
 use crate::lookup::TableLookup;
 use crate::scan::TableScanner;
 use crate::table::Table;

@@ -1,8 +1,8 @@
 //! Point and prefix lookups over the durable rows.
 
 use crate::TableMeta;
-use crate::bucket::Packed;
 use crate::codec::pick;
+use crate::packed::Packed;
 use crate::scan::Wanted;
 use crate::table::Table;
 use arrow_array::{ArrayRef, RecordBatch};

@@ -1,7 +1,8 @@
 //! Replay: the log from a bucket's mark on is applied to its rows.
 
-use crate::bucket::{LiveMeta, Packed};
 use crate::codec::TableCodec;
+use crate::live_meta::LiveMeta;
+use crate::packed::Packed;
 use sluice_base::{Result, SchemaId};
 use sluice_kv::{Kv, Mark, Overlay};
 use sluice_log::{BatchDecoder, Log, StoredBatch};

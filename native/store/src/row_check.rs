@@ -1,8 +1,8 @@
 //! What every row must keep before anything of its batch is written.
 
 use crate::TableMeta;
-use crate::bucket::Packed;
 use crate::codec::TableCodec;
+use crate::packed::Packed;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType as ArrowType, Schema as ArrowSchema, SchemaRef};
 use sluice_base::{Error, Result, Subject};

@@ -3,22 +3,12 @@
 //! Owns `snapshots/<id>/` and the file `snapshots/INDEX`, which is the truth: a directory that it does not name is left
 //! over from a crash and goes. Leases are durable, for a reader may be restored in another process.
 
-mod index;
-
-pub(crate) use index::Index;
-
 use crate::bucket::Bucket;
-use index::Snapshot;
+use crate::snapshot_index::{Snapshot, SnapshotIndex};
 use sluice_base::{Error, Offset, Result, Subject};
 use sluice_kv::{KvSnapshot, open_snapshot};
 use std::path::PathBuf;
 use std::sync::PoisonError;
-
-/// A bucket's snapshots as read from disk.
-#[derive(Debug)]
-pub(crate) struct Snapshots {
-    index: Index,
-}
 
 impl Bucket {
     fn snapshots_dir(&self) -> PathBuf {
@@ -30,37 +20,41 @@ impl Bucket {
     }
 
     /// Works on the index; it is read on first use and written back (before anything is removed) when it changed.
-    fn with_snapshots<R>(&self, work: impl FnOnce(&mut Index) -> Result<R>) -> Result<R> {
+    fn with_snapshots<R>(&self, work: impl FnOnce(&mut SnapshotIndex) -> Result<R>) -> Result<R> {
         self.progress.alive()?;
         // The index is replaced whole at the end; after a panic the old one is still true.
         let mut slot = self.snapshots.lock().unwrap_or_else(PoisonError::into_inner);
         let before = match slot.take() {
-            Some(known) => known.index,
+            Some(known) => known,
             None => self.load_index()?,
         };
         let mut index = before.clone();
         let result = work(&mut index);
         if index == before {
-            *slot = Some(Snapshots { index });
+            *slot = Some(index);
             return result;
         }
-        *slot = Some(Snapshots { index: before.clone() });
+        *slot = Some(before.clone());
         self.context.fs.create_dir_all(&self.snapshots_dir())?;
         self.context.fs.replace(&self.snapshots_dir().join("INDEX"), &index.to_bytes())?;
         for gone in before.snapshots.keys().filter(|id| !index.snapshots.contains_key(id)) {
             self.context.fs.remove_dir_all(&self.snapshot_dir(*gone))?;
         }
-        *slot = Some(Snapshots { index });
+        *slot = Some(index);
         result
     }
 
-    fn load_index(&self) -> Result<Index> {
+    fn load_index(&self) -> Result<SnapshotIndex> {
         let (fs, dir) = (&self.context.fs, self.snapshots_dir());
         if !fs.exists(&dir) {
-            return Ok(Index::default());
+            return Ok(SnapshotIndex::default());
         }
         let path = dir.join("INDEX");
-        let index = if fs.exists(&path) { Index::from_bytes(&fs.read(&path)?, &path)? } else { Index::default() };
+        let index = if fs.exists(&path) {
+            SnapshotIndex::from_bytes(&fs.read(&path)?, &path)?
+        } else {
+            SnapshotIndex::default()
+        };
         for entry in fs.list(&dir)? {
             let id = entry.file_name().and_then(|n| n.to_str()).and_then(|n| n.parse::<u64>().ok());
             if entry != path && id.is_none_or(|id| !index.snapshots.contains_key(&id)) {

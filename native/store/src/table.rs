@@ -1,13 +1,20 @@
 //! One table as the engine holds it: its live description and its buckets.
 
 use crate::TableMeta;
-use crate::bucket::{Bucket, Failure, LiveMeta};
+use crate::bucket::Bucket;
 use crate::context::Context;
-use crate::scan::Splits;
+use crate::failure::Failure;
+use crate::live_meta::LiveMeta;
 use sluice_base::{Error, ErrorKind, PartitionId, Result, Subject, TableBucket, TableId};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+/// What is open over a table and holds parts of it, such as a scanner.
+pub(crate) trait Holder: std::fmt::Debug + Send + Sync {
+    /// Gives all of it up: the table has ended.
+    fn give_up(&self);
+}
 
 /// A table's buckets.
 #[derive(Debug)]
@@ -17,7 +24,7 @@ pub(crate) struct Table {
     buckets: Vec<Arc<Bucket>>,
     /// Which bucket gets the next batch of rows that have no home.
     turn: AtomicUsize,
-    scanners: Mutex<Vec<Weak<Splits>>>,
+    holders: Mutex<Vec<Weak<dyn Holder>>>,
     ended: OnceLock<Failure>,
 }
 
@@ -33,7 +40,7 @@ impl Table {
             buckets: (0..count).map(bucket).collect(),
             meta: live,
             turn: AtomicUsize::new(0),
-            scanners: Mutex::default(),
+            holders: Mutex::default(),
             ended: OnceLock::new(),
         }
     }
@@ -87,15 +94,15 @@ impl Table {
         self.end(&Failure::new(ErrorKind::NotFound, Subject::Table, format!("table {} was dropped", meta.path)));
     }
 
-    /// Ends all buckets and takes from open scanners what they hold of them.
+    /// Ends all buckets and takes from those who hold them what they hold.
     pub(crate) fn end(&self, why: &Failure) {
         self.ended.get_or_init(|| why.clone());
         for bucket in &self.buckets {
             bucket.end(why.clone());
         }
-        for scanner in self.scanners.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            if let Some(scanner) = scanner.upgrade() {
-                scanner.clear();
+        for holder in self.holders.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            if let Some(holder) = holder.upgrade() {
+                holder.give_up();
             }
         }
         for bucket in &self.buckets {
@@ -103,10 +110,11 @@ impl Table {
         }
     }
 
-    /// An open scanner, to be told when the table ends.
-    pub(crate) fn add_scanner(&self, scanner: &Arc<Splits>) {
-        let mut scanners = self.scanners.lock().unwrap_or_else(PoisonError::into_inner);
-        scanners.retain(|s| s.strong_count() > 0);
-        scanners.push(Arc::downgrade(scanner));
+    /// Somebody to be told when the table ends.
+    pub(crate) fn add_holder(&self, holder: &Arc<impl Holder + 'static>) {
+        let mut holders = self.holders.lock().unwrap_or_else(PoisonError::into_inner);
+        holders.retain(|h| h.strong_count() > 0);
+        let holder = Arc::downgrade(holder);
+        holders.push(holder);
     }
 }

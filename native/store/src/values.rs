@@ -1,6 +1,6 @@
 //! Stored values of primary-key rows: two bytes of schema id, then the compacted row; and their way back to columns.
 
-use crate::bucket::LiveMeta;
+use crate::live_meta::LiveMeta;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use arrow_select::interleave::interleave;

@@ -1,9 +1,10 @@
 //! A writer: checks a batch whole, splits it by bucket, keeps the order of rows in each.
 
 use crate::TableMeta;
-use crate::bucket::{Packed, Placed, Upsert};
+use crate::bucket::{Placed, Upsert};
 use crate::codec::{TableCodec, pick};
 use crate::context::Context;
+use crate::packed::Packed;
 use crate::row_check;
 use crate::table::Table;
 use crate::values::{arrow_error, batch_of};

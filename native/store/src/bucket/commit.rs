@@ -1,15 +1,16 @@
 //! One bucket's step of the group commit: sync the log, apply to RocksDB, move the watermark, wake.
 
 use super::{Bucket, Frozen};
-use crate::commit::Committed;
+use crate::commit::{Committable, Committed, Stage};
+use crate::failure::Failure;
 use sluice_base::{ErrorKind, Result};
 use sluice_kv::{Kv, Mark};
 use sluice_log::Log;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-impl Bucket {
-    /// Makes all rows appended so far durable and visible.
-    pub(crate) fn commit(&self) -> Committed {
+impl Committable for Bucket {
+    fn commit(&self) -> Committed {
         let Some((log, work)) = self.freeze() else { return Committed::Done };
         if self.must_sync(&work)
             && let Err(e) = log.sync()
@@ -25,16 +26,36 @@ impl Bucket {
             Ok(()) if log.end_offset() > end => Committed::Again,
             Ok(()) => Committed::Done,
             Err(e) if e.kind() == ErrorKind::Corrupt => {
-                self.end(super::Failure::of(&e.context(self.id)));
+                self.end(Failure::of(&e.context(self.id)));
                 Committed::Done
             }
             Err(e) => {
-                self.progress.stick(super::Failure::of(&e.context(self.id)));
+                self.progress.stick(Failure::of(&e.context(self.id)));
                 if self.progress.has_ended() { Committed::Done } else { Committed::Retry }
             }
         }
     }
 
+    fn poison(&self, panic: &(dyn std::any::Any + Send)) {
+        Self::poison(self, panic);
+    }
+
+    fn stage(&self) -> Stage {
+        match self.stage.load(Ordering::Relaxed) {
+            s if s == Stage::Queued as u8 => Stage::Queued,
+            s if s == Stage::Running as u8 => Stage::Running,
+            s if s == Stage::RunningAgain as u8 => Stage::RunningAgain,
+            s if s == Stage::Stuck as u8 => Stage::Stuck,
+            _ => Stage::Idle,
+        }
+    }
+
+    fn set_stage(&self, stage: Stage) {
+        self.stage.store(stage as u8, Ordering::Relaxed);
+    }
+}
+
+impl Bucket {
     /// Under the `os` policy only what RocksDB may write to its files soon must be on disk before: rows must never outlive
     /// their log.
     fn must_sync(&self, work: &Frozen) -> bool {

@@ -3,7 +3,8 @@
 //! Rows of one key within the batch are merged in order: row n sees row n-1. The rows before the batch are looked up
 //! once per key, all together.
 
-use super::{Packed, Upsert};
+use super::Upsert;
+use crate::packed::Packed;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use sluice_base::Result;
 use sluice_kv::{Kv, MergeEngine, Outcome, Overlay};

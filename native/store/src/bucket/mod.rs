@@ -6,29 +6,25 @@
 
 mod changelog;
 mod commit;
-mod failure;
-mod live_meta;
 mod merge;
 mod open;
-mod packed;
 mod progress;
 mod upsert;
 
-pub(crate) use failure::Failure;
-pub(crate) use live_meta::LiveMeta;
-pub(crate) use packed::Packed;
 pub(crate) use progress::{Placed, Progress};
 pub(crate) use upsert::Upsert;
 
-use crate::commit::{Stage, poisoned};
+use crate::commit::Stage;
 use crate::context::Context;
-use crate::scan::Bells;
-use crate::snapshot::Snapshots;
+use crate::failure::Failure;
+use crate::live_meta::LiveMeta;
+use crate::signal::Bells;
+use crate::snapshot_index::SnapshotIndex;
 use sluice_base::{Error, ErrorKind, Offset, Result, Subject, TableBucket};
 use sluice_kv::{Kv, Layer, Overlay};
 use sluice_log::Log;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// One bucket of a table.
@@ -41,7 +37,7 @@ pub(crate) struct Bucket {
     pub(crate) progress: Progress,
     pub(crate) bells: Bells,
     /// Read from disk on first use.
-    pub(crate) snapshots: Mutex<Option<Snapshots>>,
+    pub(crate) snapshots: Mutex<Option<SnapshotIndex>>,
     /// Opened on first use; replaced after a failed sync.
     log: RwLock<Option<Arc<Log>>>,
     /// Opened on first use; taken out when the bucket closes, whoever still has a handle.
@@ -113,12 +109,23 @@ impl Bucket {
     }
 
     fn stopped_by_writer(&self) -> Failure {
-        poisoned(self, &"a writer panicked")
+        self.stopped_by(&"a writer panicked")
+    }
+
+    /// The sentence for a bucket that a panic stopped.
+    fn stopped_by(&self, panic: &(dyn std::any::Any + Send)) -> Failure {
+        let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        let message = format!(
+            "{} was stopped by a defect of the engine ({}); the other buckets go on, reopening the store heals it",
+            self.id,
+            text.unwrap_or("no message")
+        );
+        Failure::new(ErrorKind::Internal, Subject::Bucket, message)
     }
 
     /// Ends the bucket after a panic.
     pub(crate) fn poison(&self, panic: &(dyn std::any::Any + Send)) {
-        self.end(poisoned(self, panic));
+        self.end(self.stopped_by(panic));
     }
 
     /// Ends the bucket: writers and readers get `why`, its bytes in flight no longer count.
@@ -169,20 +176,6 @@ impl Bucket {
                 self.id
             ),
         )
-    }
-
-    pub(crate) fn stage(&self) -> Stage {
-        match self.stage.load(Ordering::Relaxed) {
-            s if s == Stage::Queued as u8 => Stage::Queued,
-            s if s == Stage::Running as u8 => Stage::Running,
-            s if s == Stage::RunningAgain as u8 => Stage::RunningAgain,
-            s if s == Stage::Stuck as u8 => Stage::Stuck,
-            _ => Stage::Idle,
-        }
-    }
-
-    pub(crate) fn set_stage(&self, stage: Stage) {
-        self.stage.store(stage as u8, Ordering::Relaxed);
     }
 
     /// The reason for refusing a writer that waited too long for room.

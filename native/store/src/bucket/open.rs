@@ -1,6 +1,7 @@
 //! Opening a bucket's parts on first use, and opening the log anew after a failed sync.
 
-use super::{Bucket, Failure, WriteSide};
+use super::{Bucket, WriteSide};
+use crate::failure::Failure;
 use crate::recover;
 use sluice_base::{Error, Result};
 use sluice_kv::{Kv, Overlay};

@@ -1,6 +1,6 @@
 //! How far a bucket's rows are durable and visible, and what writers and readers learn when that stops.
 
-use super::Failure;
+use crate::failure::Failure;
 use sluice_base::{Error, ErrorKind, Offset, Result, Subject};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,8 +1,9 @@
 //! Upserts and deletes: look the old rows up, merge, append the changelog, note the rows for RocksDB.
 
 use super::merge::Merge;
-use super::{Bucket, Packed, Placed, WriteSide, changelog};
+use super::{Bucket, Placed, WriteSide, changelog};
 use crate::TableMeta;
+use crate::packed::Packed;
 use crate::values::ValueDecoders;
 use arrow_array::RecordBatch;
 use sluice_base::{Result, SchemaId};

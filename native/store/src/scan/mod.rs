@@ -3,15 +3,14 @@
 mod log_part;
 mod projection;
 mod row_part;
-mod signal;
 
 pub(crate) use projection::Wanted;
-pub(crate) use signal::{Bells, Signal};
 
 use crate::TableMeta;
 use crate::bucket::Bucket;
+use crate::signal::Signal;
 use crate::snapshot;
-use crate::table::Table;
+use crate::table::{Holder, Table};
 use arrow_array::RecordBatch;
 use log_part::LogPart;
 use row_part::RowPart;
@@ -32,21 +31,22 @@ pub(crate) struct TableScanner {
 
 /// The splits of a scanner; the next turn is the front's.
 #[derive(Debug, Default)]
-pub(crate) struct Splits(Mutex<VecDeque<Split>>);
+struct Splits(Mutex<VecDeque<Split>>);
 
 impl Splits {
     fn lock(&self) -> Result<MutexGuard<'_, VecDeque<Split>>> {
         self.0.lock().map_err(|_| Error::internal("the scanner was stopped by a defect of the engine; open a new one"))
     }
+}
 
-    /// Gives up all that the splits hold: their table has ended.
-    pub(crate) fn clear(&self) {
+impl Holder for Splits {
+    fn give_up(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct Split {
+struct Split {
     id: u32,
     bucket: Arc<Bucket>,
     phase: Phase,
@@ -75,8 +75,8 @@ impl TableScanner {
             return Err(Error::invalid(Subject::Option, "batch_rows_max is 0; a scan needs at least 1 row a batch"));
         }
         let wanted = Wanted::new(table.meta.clone(), meta, options.projection.as_deref())?;
-        let splits = Arc::default();
-        table.add_scanner(&splits);
+        let splits = Arc::<Splits>::default();
+        table.add_holder(&splits);
         Ok(Self { table, rows_max: options.batch_rows_max, signal: Arc::default(), wanted: Mutex::new(wanted), splits })
     }
 

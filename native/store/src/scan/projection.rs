@@ -1,7 +1,7 @@
 //! The wanted columns out of log batches of any of a table's schemas: a column that a batch's schema lacks reads as NULL.
 
 use crate::TableMeta;
-use crate::bucket::LiveMeta;
+use crate::live_meta::LiveMeta;
 use crate::values::{ValueDecoders, batch_of};
 use arrow_array::{ArrayRef, RecordBatch, new_null_array};
 use arrow_schema::SchemaRef;

@@ -12,30 +12,30 @@ const VERSION: u16 = 1;
 
 /// One snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Snapshot {
-    pub(super) offset: Offset,
-    pub(super) rows: i64,
+pub(crate) struct Snapshot {
+    pub(crate) offset: Offset,
+    pub(crate) rows: i64,
 }
 
 /// Who holds a snapshot until when.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Lease {
-    pub(super) snapshot: u64,
-    pub(super) name: String,
-    pub(super) until_ms: i64,
+pub(crate) struct Lease {
+    pub(crate) snapshot: u64,
+    pub(crate) name: String,
+    pub(crate) until_ms: i64,
 }
 
 /// All snapshots of a bucket and their leases.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Index {
-    pub(super) next_id: u64,
-    pub(super) snapshots: BTreeMap<u64, Snapshot>,
-    pub(super) leases: Vec<Lease>,
+pub(crate) struct SnapshotIndex {
+    pub(crate) next_id: u64,
+    pub(crate) snapshots: BTreeMap<u64, Snapshot>,
+    pub(crate) leases: Vec<Lease>,
 }
 
-impl Index {
+impl SnapshotIndex {
     /// Gives (or extends) a lease; the same holder's lease of an older snapshot of this bucket stays.
-    pub(super) fn hold(&mut self, snapshot: u64, name: &str, until_ms: i64) {
+    pub(crate) fn hold(&mut self, snapshot: u64, name: &str, until_ms: i64) {
         if !self.leases.iter().any(|l| l.snapshot == snapshot && l.name == name) {
             self.leases.push(Lease { snapshot, name: name.to_owned(), until_ms });
         }
@@ -43,20 +43,20 @@ impl Index {
     }
 
     /// All that `name` holds is kept until then.
-    pub(super) fn renew(&mut self, name: &str, until_ms: i64) {
+    pub(crate) fn renew(&mut self, name: &str, until_ms: i64) {
         for lease in self.leases.iter_mut().filter(|l| l.name == name) {
             lease.until_ms = until_ms;
         }
     }
 
     /// Forgets snapshots without a lease, but the newest.
-    pub(super) fn drop_unheld(&mut self) {
+    pub(crate) fn drop_unheld(&mut self) {
         let newest = self.snapshots.last_key_value().map(|(id, _)| *id);
         let Self { snapshots, leases, .. } = self;
         snapshots.retain(|id, _| Some(*id) == newest || leases.iter().any(|l| l.snapshot == *id));
     }
 
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.extend(VERSION.to_le_bytes());
         out.extend(self.next_id.to_le_bytes());
@@ -78,7 +78,7 @@ impl Index {
         out
     }
 
-    pub(super) fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
+    pub(crate) fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
         let bad = |what: &str| Error::corrupt(format!("{} {what}", path.display()));
         let Some((body, crc)) = bytes.split_last_chunk::<4>() else { return Err(bad("is too short")) };
         let mut rest = Rest(body);
@@ -113,8 +113,8 @@ impl Rest<'_> {
         Some(*head)
     }
 
-    fn index(&mut self) -> Option<Index> {
-        let mut index = Index { next_id: u64::from_le_bytes(self.take()?), ..Index::default() };
+    fn index(&mut self) -> Option<SnapshotIndex> {
+        let mut index = SnapshotIndex { next_id: u64::from_le_bytes(self.take()?), ..SnapshotIndex::default() };
         for _ in 0..u32::from_le_bytes(self.take()?) {
             let id = u64::from_le_bytes(self.take()?);
             let offset = i64::from_le_bytes(self.take()?);
@@ -136,8 +136,8 @@ impl Rest<'_> {
 mod tests {
     use super::*;
 
-    fn sample() -> Index {
-        let mut index = Index { next_id: 4, ..Index::default() };
+    fn sample() -> SnapshotIndex {
+        let mut index = SnapshotIndex { next_id: 4, ..SnapshotIndex::default() };
         for id in 1..4 {
             index.snapshots.insert(id, Snapshot { offset: i64::try_from(id).unwrap() * 10, rows: 7 });
         }
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_bytes_of_version_1_stay() {
-        let mut index = Index { next_id: 3, ..Index::default() };
+        let mut index = SnapshotIndex { next_id: 3, ..SnapshotIndex::default() };
         index.snapshots.insert(2, Snapshot { offset: 0x0102, rows: -1 });
         index.hold(2, "job", 500);
         let hex: String = index.to_bytes().iter().map(|b| format!("{b:02x}")).collect();
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn round_trip() {
         let index = sample();
-        assert_eq!(Index::from_bytes(&index.to_bytes(), Path::new("/d/INDEX")).unwrap(), index);
+        assert_eq!(SnapshotIndex::from_bytes(&index.to_bytes(), Path::new("/d/INDEX")).unwrap(), index);
     }
 
     #[test]
@@ -180,11 +180,11 @@ mod tests {
         for i in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[i] ^= 1;
-            let error = Index::from_bytes(&damaged, Path::new("/d/INDEX")).unwrap_err();
+            let error = SnapshotIndex::from_bytes(&damaged, Path::new("/d/INDEX")).unwrap_err();
             assert!(error.message().contains("/d/INDEX"), "{error}");
         }
         for cut in 0..bytes.len() {
-            assert!(Index::from_bytes(&bytes[..cut], Path::new("/d/INDEX")).is_err());
+            assert!(SnapshotIndex::from_bytes(&bytes[..cut], Path::new("/d/INDEX")).is_err());
         }
     }
 
