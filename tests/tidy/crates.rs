@@ -15,8 +15,15 @@ const EDGES: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that only some rooms may name.
-const OWNERS: &[(&str, &[&str])] =
-    &[("rocksdb", &["kv"]), ("jni", &["jni"]), ("rand", &[]), ("tempfile", &[]), ("proptest", &[]), ("criterion", &[])];
+const OWNERS: &[(&str, &[&str])] = &[
+    ("rocksdb", &["kv"]),
+    ("roaring", &["kv"]),
+    ("jni", &["jni"]),
+    ("rand", &[]),
+    ("tempfile", &[]),
+    ("proptest", &[]),
+    ("criterion", &[]),
+];
 
 /// Names under each heading of a manifest.
 fn dependencies(manifest: &str) -> BTreeMap<String, BTreeSet<String>> {

@@ -2,7 +2,8 @@
 //!
 //! Owns: [`Kv`] (one RocksDB directory), [`Mark`] (up to which log offset the rows are applied, in the same atomic
 //! write), [`KvSnapshot`] (read-only view of a checkpoint), [`Overlay`] (rows merged but not yet applied), and the
-//! merge decision. Only this room names the `rocksdb` crate. Values are opaque bytes here; never knows log or lake.
+//! merge engines: decisions on rows and folds of columns. Only this room names the `rocksdb` crate. What is kept is opaque bytes here; never
+//! knows log or lake.
 
 mod error;
 mod iter;
@@ -19,7 +20,9 @@ mod tuning;
 pub use iter::KvIter;
 pub use kv::Kv;
 pub use mark::Mark;
-pub use merge::{MergeEngine, Outcome};
+pub use merge::{
+    AggregateFunction, ColumnFold, DeleteBehavior, Effect, FUNCTION_NAMES, MergeEngine, Outcome, Prior, Step,
+};
 pub use overlay::{Layer, Overlay};
 pub use settings::KvSettings;
 pub use shared::KvShared;

@@ -1,32 +1,18 @@
 //! What becomes of a key's row when a new one arrives. Pure.
+//!
+//! Engines that choose between whole rows decide per row ([`MergeEngine::decide`]). Engines that compute fold columns: each incoming row
+//! is a [`Step`] on the state before it, and [`ColumnFold`] turns a column of old values and one of incoming values into one of merged
+//! values.
 
-mod last_row;
+mod bitmaps;
+mod booleans;
+mod choice;
+mod fold;
+mod function;
+mod numbers;
+mod rows;
+mod texts;
 
-/// How a table merges rows of one key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum MergeEngine {
-    /// The newest row wins; a delete removes the key.
-    #[default]
-    LastRow,
-}
-
-/// The decision for one incoming row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// Nothing changes and nothing is logged.
-    Keep,
-    /// The incoming row becomes the key's row.
-    Put,
-    /// The key goes.
-    Delete,
-}
-
-impl MergeEngine {
-    /// Decides for one incoming row (`upsert`) or delete (`!upsert`) of a key that has a row or not (`present`).
-    #[must_use]
-    pub fn decide(self, present: bool, upsert: bool) -> Outcome {
-        match self {
-            Self::LastRow => last_row::decide(present, upsert),
-        }
-    }
-}
+pub use fold::{ColumnFold, Effect, Prior, Step};
+pub use function::{AggregateFunction, FUNCTION_NAMES};
+pub use rows::{DeleteBehavior, MergeEngine, Outcome};
