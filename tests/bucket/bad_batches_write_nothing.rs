@@ -63,14 +63,9 @@ fn wrong_columns_are_refused() {
     );
     let open = |names: &[&str]| {
         let target_columns = names.iter().map(|n| (*n).to_owned()).collect();
-        home.store.writer(&table.path, &WriteOptions { target_columns }).err().unwrap()
+        home.store.writer(&table.path, &WriteOptions { target_columns, ..WriteOptions::default() }).err().unwrap()
     };
-    assert_error(
-        &open(&["id", "name"]),
-        ErrorKind::Unsupported,
-        Subject::Column,
-        &["partial update is not supported yet"],
-    );
+    assert_error(&open(&["name", "amount"]), ErrorKind::Invalid, Subject::Column, &["primary key", "'id' is missing"]);
     assert_error(&open(&["id", "nope"]), ErrorKind::Invalid, Subject::Column, &["'nope'"]);
     assert_error(&open(&["id", "id"]), ErrorKind::Invalid, Subject::Column, &["twice"]);
 }
@@ -80,7 +75,8 @@ fn all_columns_in_another_order_are_taken() {
     let home = home();
     let table = home.create("t", &fixture::descriptor(true));
     let target_columns = ["amount", "id", "name"].map(str::to_owned).to_vec();
-    let mut writer = home.store.writer(&table.path, &WriteOptions { target_columns }).unwrap();
+    let mut writer =
+        home.store.writer(&table.path, &WriteOptions { target_columns, ..WriteOptions::default() }).unwrap();
     let given = columns(vec![("amount", ints(&[Some(7)])), ("id", ints(&[Some(1)])), ("name", strings(&[Some("a")]))]);
     writer.write(&given, &[]).unwrap();
     writer.flush(fixture::WAIT).unwrap();

@@ -243,12 +243,6 @@ fn wrong_options_are_named() {
 fn what_needs_later_work_says_so() {
     let home = home();
     for (key, value) in [
-        ("table.merge-engine", "first_row"),
-        ("table.merge-engine", "VERSIONED"),
-        ("table.merge-engine", "aggregation"),
-        ("table.delete.behavior", "ignore"),
-        ("table.delete.behavior", "disable"),
-        ("table.changelog.image", "wal"),
         ("table.statistics.columns", "*"),
         ("table.datalake.enabled", "true"),
         ("table.datalake.historical-partition.enabled", "true"),

@@ -8,4 +8,5 @@ mod databases;
 mod directory;
 mod durability;
 mod fixture;
+mod merging;
 mod settings_page;

@@ -96,6 +96,17 @@ pub trait Connection: Send + Sync {
     /// # Errors
     /// `Closed`. An unknown lease is no error.
     fn release_snapshots(&self, buckets: &[TableBucket], lease: &str) -> Result<()>;
+    /// The offsets of all of a table's buckets at which a producer (a job, by its id) began to write: those of now at its first call, the same
+    /// at every later one, whatever happened since. Kept for a day, or until the producer has ended.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table`; `Invalid` about `Writer` for an id of no or more than 100 bytes; `Io` or `Busy` about `Disk`.
+    fn producer_offsets(&self, path: &TablePath, producer: &str) -> Result<Vec<(TableBucket, Offset)>>;
+    /// Says that part number `part` of a producer's `parts` needs its offsets no more. With the last of them they are forgotten.
+    ///
+    /// # Errors
+    /// Those of [`Connection::producer_offsets`].
+    fn end_producer(&self, path: &TablePath, producer: &str, part: u32, parts: u32) -> Result<()>;
     /// Opens a writer.
     ///
     /// # Errors

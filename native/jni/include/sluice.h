@@ -141,7 +141,7 @@ SluiceStatus sluice_admin(int64_t connection, const char *operation, const char 
 // `string` is null or came from this library and was not freed.
 void sluice_string_free(char *string);
 
-// Opens a writer: {"path":{"database","table"},"target_columns":[names]}.
+// Opens a writer: {"path":{"database","table"},"target_columns":[names],"overwrite":bool}.
 //
 // # Safety
 // `arguments` is a string that ends in a zero byte, `writer` good for writing.

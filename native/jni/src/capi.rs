@@ -227,7 +227,7 @@ unsafe fn open(arguments: *const c_char, place: *mut i64, open: impl FnOnce(&str
     })
 }
 
-/// Opens a writer: {"path":{"database","table"},"target_columns":[names]}.
+/// Opens a writer: {"path":{"database","table"},"target_columns":[names],"overwrite":bool}.
 ///
 /// # Safety
 /// `arguments` is a string that ends in a zero byte, `writer` good for writing.

@@ -91,6 +91,14 @@ impl Connection for FakeStore {
         self.call(format!("release_snapshots {} {lease}", buckets.len()));
         Ok(())
     }
+    fn producer_offsets(&self, _: &TablePath, producer: &str) -> Result<Vec<(TableBucket, Offset)>> {
+        self.call(format!("producer_offsets {producer}"));
+        Ok(vec![(TableBucket { table: sluice_base::TableId(1), partition: None, bucket: 2 }, 40)])
+    }
+    fn end_producer(&self, _: &TablePath, producer: &str, part: u32, parts: u32) -> Result<()> {
+        self.call(format!("end_producer {producer} {part} {parts}"));
+        Ok(())
+    }
     fn writer(&self, _: &TablePath, options: &WriteOptions) -> Result<Box<dyn Writer>> {
         self.call(format!("writer {:?}", options.target_columns));
         Ok(Box::new(FakeWriter(self.seen.clone())))
@@ -114,6 +122,10 @@ impl Writer for FakeWriter {
         Ok(())
     }
     fn flush(&mut self, _: Duration) -> Result<()> {
+        Ok(())
+    }
+    fn undo(&mut self, bucket: &TableBucket, from: Offset) -> Result<()> {
+        self.0.calls.lock().unwrap().push(format!("undo {bucket} {from}"));
         Ok(())
     }
     fn written(&self) -> (u64, u64) {

@@ -23,6 +23,8 @@ pub struct WriterArguments {
     pub path: TablePath,
     #[serde(default)]
     pub target_columns: Vec<String>,
+    #[serde(default)]
+    pub overwrite: bool,
 }
 
 /// Arguments of opening a scanner.
@@ -141,6 +143,22 @@ struct Database {
 #[serde(deny_unknown_fields)]
 struct Path {
     path: TablePath,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Producer {
+    path: TablePath,
+    producer: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EndProducer {
+    path: TablePath,
+    producer: String,
+    part: u32,
+    parts: u32,
 }
 
 #[derive(Deserialize)]

@@ -9,7 +9,7 @@ use arrow_schema::SchemaRef;
 use jni::objects::JString;
 use jni::sys::{jint, jlong};
 use sluice_api::{WriteOptions, Writer};
-use sluice_base::{Error, Result, Subject};
+use sluice_base::{Error, Offset, Result, Subject, TableBucket};
 use sluice_row::{ChangeKind, Column, ColumnIn, DataType, Schema, arrow_schema, columns_to_batch};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
@@ -40,7 +40,8 @@ pub fn open(parent: Handle, json: &str) -> Result<Handle> {
     } else {
         named(&table.descriptor.schema, &arguments.target_columns)?
     };
-    let writer = store.writer(&arguments.path, &WriteOptions { target_columns: arguments.target_columns })?;
+    let options = WriteOptions { target_columns: arguments.target_columns, overwrite: arguments.overwrite };
+    let writer = store.writer(&arguments.path, &options)?;
     let types = columns.iter().map(|column| column.data_type.clone()).collect();
     let schema = arrow_schema(&Schema::new(columns, Vec::new()));
     let writing = Mutex::new(Writing { writer, kinds: Vec::new() });
@@ -106,6 +107,14 @@ impl OpenWriter {
         self.lock()?.writer.flush(timeout)
     }
 
+    /// Takes back what was written to a bucket since an offset.
+    ///
+    /// # Errors
+    /// As [`Writer::undo`].
+    pub fn undo(&self, bucket: &TableBucket, from: Offset) -> Result<()> {
+        self.lock()?.writer.undo(bucket, from)
+    }
+
     fn lock(&self) -> Result<MutexGuard<'_, Writing>> {
         self.writing
             .lock()
@@ -128,6 +137,11 @@ export!(fn Java_io_sluice_store_NativeWriter_write(_env, writer: jlong, table: j
 
 export!(fn Java_io_sluice_store_NativeWriter_flush(_env, writer: jlong, timeout_ms: jlong) -> () {
     Ok(handle::get::<OpenWriter>(writer)?.flush(timeout(timeout_ms))?)
+});
+
+export!(fn Java_io_sluice_store_NativeWriter_undo(env, writer: jlong, bucket: JString<'local>, from: jlong) -> () {
+    let bucket: json::Bucket = json::parse("undo", &bucket.try_to_string(env)?)?;
+    Ok(handle::get::<OpenWriter>(writer)?.undo(&bucket.into(), from)?)
 });
 
 export!(fn Java_io_sluice_store_NativeWriter_close(_env, writer: jlong) -> () {

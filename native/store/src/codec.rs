@@ -66,6 +66,27 @@ impl TableCodec {
         self.schema
     }
 
+    /// Encodes keys, one a row; old images (`UpdateBefore`) have none.
+    pub(crate) fn encode_keys(
+        &self,
+        columns: &[ArrayRef],
+        kinds: &[ChangeKind],
+        count: usize,
+        keys: &mut Packed,
+    ) -> Result<()> {
+        keys.clear();
+        let Some(key) = &self.key else { return Err(Error::internal("a log table has no keys")) };
+        let key_columns = pick(columns, &self.key_columns)?;
+        let bound = key.bind(&key_columns)?;
+        for row in 0..count {
+            if kinds.get(row) != Some(&ChangeKind::UpdateBefore) {
+                bound.encode(row, keys.open())?;
+            }
+            keys.close();
+        }
+        Ok(())
+    }
+
     /// Encodes keys and values, one each a row; values of deletes stay empty, old images (`UpdateBefore`) have neither.
     pub(crate) fn encode(
         &self,
@@ -75,22 +96,14 @@ impl TableCodec {
         keys: &mut Packed,
         values: &mut Packed,
     ) -> Result<()> {
-        keys.clear();
+        self.encode_keys(columns, kinds, count, keys)?;
         values.clear();
-        let Some(key) = &self.key else { return Err(Error::internal("a log table has no keys")) };
-        let key_columns = pick(columns, &self.key_columns)?;
-        let bound_keys = key.bind(&key_columns)?;
-        let bound_rows = self.rows.bind(columns)?;
+        let bound = self.rows.bind(columns)?;
         for row in 0..count {
-            let kind = kinds.get(row).copied().unwrap_or(ChangeKind::Insert);
-            if kind != ChangeKind::UpdateBefore {
-                bound_keys.encode(row, keys.open())?;
-                if kind != ChangeKind::Delete {
-                    start_value(self.schema, values.open());
-                    bound_rows.encode(row, values.open());
-                }
+            if !matches!(kinds.get(row), Some(ChangeKind::UpdateBefore | ChangeKind::Delete)) {
+                start_value(self.schema, values.open());
+                bound.encode(row, values.open());
             }
-            keys.close();
             values.close();
         }
         Ok(())

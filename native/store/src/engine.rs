@@ -4,6 +4,7 @@ use crate::bucket::Bucket;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::lookup::TableLookup;
+use crate::producers::Producers;
 use crate::scan::TableScanner;
 use crate::table::Table;
 use crate::worker::{Tables, Workers};
@@ -22,6 +23,7 @@ pub(crate) struct Engine {
     context: Arc<Context>,
     tables: Arc<TableMap>,
     workers: Workers,
+    producers: Producers,
     closed: AtomicBool,
 }
 
@@ -54,7 +56,13 @@ impl Engine {
         let context = Context::new(root, fs, clock, settings)?;
         let tables = Arc::new(TableMap::default());
         let workers = Workers::default();
-        let engine = Arc::new(Self { context, tables, workers, closed: AtomicBool::new(false) });
+        let engine = Arc::new(Self {
+            context,
+            tables,
+            workers,
+            producers: Producers::default(),
+            closed: AtomicBool::new(false),
+        });
         engine.workers.start(&engine.context, engine.tables.clone())?;
         Ok(engine)
     }
@@ -165,8 +173,11 @@ impl Engine {
     /// `NotFound` about `Table`; `Corrupt`, `Io`.
     pub(crate) fn table_stats(&self, id: TableId) -> Result<TableStats> {
         let table = self.table(id)?;
-        let keyed = table.meta.get().has_primary_key();
-        let mut stats = TableStats { row_count: Some(0), size_bytes: 0 };
+        let meta = table.meta.get();
+        let keyed = meta.has_primary_key();
+        // Where the changelog does not say whether a key is new, nobody counts.
+        let counted = !keyed || meta.merging.full_image;
+        let mut stats = TableStats { row_count: counted.then_some(0), size_bytes: 0 };
         for bucket in table.buckets() {
             let (start, end) = bucket.readable()?;
             let mut rows = end - start;
@@ -179,6 +190,27 @@ impl Engine {
             stats.row_count = stats.row_count.map(|n| n + rows);
         }
         Ok(stats)
+    }
+
+    /// The offsets of a table's buckets at which a producer began.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table`; `Invalid` about `Writer`; `Corrupt`; `Io` or `Busy` about `Disk`.
+    pub(crate) fn producer_offsets(&self, id: TableId, producer: &str) -> Result<Vec<(TableBucket, Offset)>> {
+        let table = self.table(id)?;
+        let now = || table.buckets().iter().map(|b| Ok(b.readable()?.1)).collect();
+        let offsets = self.producers.start(&self.context, id, producer, now)?;
+        let buckets = (0..).map(|bucket| TableBucket { table: id, partition: None, bucket });
+        Ok(buckets.zip(offsets).collect())
+    }
+
+    /// Notes that a part of a producer has ended.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table`; `Invalid` about `Writer`; `Io`.
+    pub(crate) fn end_producer(&self, id: TableId, producer: &str, part: u32, parts: u32) -> Result<()> {
+        self.table(id)?;
+        self.producers.end(&self.context, id, producer, part, parts)
     }
 
     /// A leased snapshot of each bucket that holds all rows visible now. Without buckets it renews what the lease holds.

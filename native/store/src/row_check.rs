@@ -6,6 +6,7 @@ use crate::packed::Packed;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType as ArrowType, Schema as ArrowSchema, SchemaRef};
 use sluice_base::{Error, Result, Subject};
+use sluice_kv::DeleteBehavior;
 use sluice_row::ChangeKind;
 use std::sync::Arc;
 
@@ -15,15 +16,17 @@ pub(crate) fn lenient(schema: &SchemaRef) -> SchemaRef {
     Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()))
 }
 
-/// NULL only where the table allows it. A delete needs its key only, an old image nothing.
-pub(crate) fn not_null(meta: &TableMeta, columns: &[ArrayRef], kinds: &[ChangeKind]) -> Result<()> {
+/// NULL only where the table allows it, among the columns that are written. A delete needs its key only, an old image nothing, unless
+/// the table takes it back.
+pub(crate) fn not_null(meta: &TableMeta, columns: &[ArrayRef], written: &[usize], kinds: &[ChangeKind]) -> Result<()> {
+    let takes_back = meta.merging.deletes == DeleteBehavior::Retract;
     for (i, (column, declared)) in columns.iter().zip(&meta.schema().columns).enumerate() {
         let is_key = meta.primary_key.contains(&i);
-        if (declared.data_type.nullable && !is_key) || column.null_count() == 0 {
+        if !written.contains(&i) || (declared.data_type.nullable && !is_key) || column.null_count() == 0 {
             continue;
         }
         let matters = |row: usize| match kinds.get(row) {
-            Some(ChangeKind::UpdateBefore) => false,
+            Some(ChangeKind::UpdateBefore) => is_key && takes_back,
             Some(ChangeKind::Delete) => is_key,
             _ => true,
         };
@@ -74,6 +77,19 @@ pub(crate) fn encoded_sizes(keys: &Packed, values: &Packed, bytes_max: usize) ->
         Some(row) => Err(too_large(row, size(row), bytes_max)),
         None => Ok(()),
     }
+}
+
+/// The size of a row that a merge made, which came of row number `row` among others.
+pub(crate) fn merged_size(bytes: usize, bytes_max: usize, row: u32) -> Result<()> {
+    if bytes <= bytes_max {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        Subject::Row,
+        format!(
+            "the row into which row {row} of the batch is merged would have {bytes} bytes, the limit is {bytes_max} (setting 'write.row-size-max')"
+        ),
+    ))
 }
 
 /// Sizes of rows that are not encoded one by one: columns tell cheaply when no row can be too large.

@@ -242,6 +242,16 @@ impl Connection for LocalStore {
         self.core()?.engine.release_snapshots(buckets, lease)
     }
 
+    fn producer_offsets(&self, path: &TablePath, producer: &str) -> Result<Vec<(TableBucket, Offset)>> {
+        let core = self.core()?;
+        core.engine.producer_offsets(core.table(path)?.id, producer)
+    }
+
+    fn end_producer(&self, path: &TablePath, producer: &str, part: u32, parts: u32) -> Result<()> {
+        let core = self.core()?;
+        core.engine.end_producer(core.table(path)?.id, producer, part, parts)
+    }
+
     fn writer(&self, path: &TablePath, options: &WriteOptions) -> Result<Box<dyn Writer>> {
         let core = self.core()?;
         core.engine.writer(core.table(path)?, options)

@@ -1,19 +1,23 @@
 //! A writer: checks a batch whole, splits it by bucket, keeps the order of rows in each.
 
 use crate::TableMeta;
-use crate::bucket::{Placed, Upsert};
-use crate::codec::{TableCodec, pick};
+use crate::bucket::{Bucket, Merger, Placed, Targets, Unit, Upsert};
+use crate::codec::TableCodec;
 use crate::context::Context;
 use crate::packed::Packed;
 use crate::row_check;
 use crate::table::Table;
+use crate::undo;
 use crate::values::{arrow_error, batch_of};
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array, new_null_array};
+use arrow_schema::FieldRef;
 use arrow_select::take::take;
 use sluice_api::{WriteOptions, Writer};
-use sluice_base::{Error, Result, Subject};
+use sluice_base::{Error, Offset, Result, SchemaId, Subject, TableBucket};
+use sluice_kv::DeleteBehavior;
 use sluice_log::encode_batch;
 use sluice_row::ChangeKind;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,11 +31,12 @@ const LOG_BATCH_BYTES: usize = 64 << 20;
 pub(crate) struct TableWriter {
     context: Arc<Context>,
     table: Arc<Table>,
-    /// Width of the table when the writer was opened: what its batches have.
-    width: usize,
-    /// For each table column its position in the batches, when the caller gave another order.
-    order: Option<Vec<usize>>,
+    /// The columns that its batches have.
+    targets: Targets,
+    /// For each column that the table had when the writer was opened, its position in the batches; `None` when they are the same.
+    order: Option<Vec<Option<usize>>>,
     codec: Option<TableCodec>,
+    merger: Option<(SchemaId, Arc<Merger>)>,
     pending: BTreeMap<u32, Placed>,
     written: (u64, u64),
     scratch: Scratch,
@@ -54,27 +59,44 @@ impl TableWriter {
         meta: &TableMeta,
         options: &WriteOptions,
     ) -> Result<Self> {
+        let order = order(meta, &options.target_columns)?;
+        let targets = Targets {
+            columns: order.iter().enumerate().filter_map(|(i, at)| at.map(|_| i)).collect(),
+            partial: order.iter().any(Option::is_none),
+            overwrites: options.overwrite,
+        };
+        let merger = if meta.has_primary_key() { Some(Arc::new(Merger::new(meta, &targets)?)) } else { None };
+        let as_it_is = order.iter().enumerate().all(|(i, at)| *at == Some(i));
         Ok(Self {
             context,
             table,
-            width: meta.schema().columns.len(),
-            order: order(meta, &options.target_columns)?,
+            targets,
+            order: (!as_it_is).then_some(order),
             codec: None,
+            merger: merger.map(|m| (meta.schema_id(), m)),
             pending: BTreeMap::new(),
             written: (0, 0),
             scratch: Scratch::default(),
         })
     }
 
-    /// The rows with all columns of the newest schema in its order; columns added since the writer was opened are NULL.
+    /// The rows with all columns of the newest schema in its order; those that the writer does not write, and columns added since it was
+    /// opened, are NULL.
     fn columns(&self, batch: &RecordBatch, meta: &TableMeta) -> Result<Vec<ArrayRef>> {
         let arrow = meta.arrow_schema()?;
-        if batch.num_columns() != self.width {
-            let what = format!("the batch has {} columns, the writer takes {}", batch.num_columns(), self.width);
+        let width = self.targets.columns.len();
+        if batch.num_columns() != width {
+            let what = format!("the batch has {} columns, the writer takes {width}", batch.num_columns());
             return Err(Error::invalid(Subject::Column, what));
         }
         let mut columns = match &self.order {
-            Some(order) => pick(batch.columns(), order)?,
+            Some(order) => {
+                let column = |(at, field): (&Option<usize>, &FieldRef)| match at {
+                    Some(at) => batch.column(*at).clone(),
+                    None => new_null_array(field.data_type(), batch.num_rows()),
+                };
+                order.iter().zip(arrow.fields()).map(column).collect()
+            }
             None => batch.columns().to_vec(),
         };
         for (column, field) in columns.iter().zip(arrow.fields()) {
@@ -123,6 +145,17 @@ impl TableWriter {
         match self.codec.take() {
             Some(codec) if codec.schema() == meta.schema_id() => Ok(codec),
             _ => TableCodec::new(meta, meta.schema_id()),
+        }
+    }
+
+    fn merger(&mut self, meta: &TableMeta) -> Result<Arc<Merger>> {
+        match &self.merger {
+            Some((schema, merger)) if *schema == meta.schema_id() => Ok(merger.clone()),
+            _ => {
+                let merger = Arc::new(Merger::new(meta, &self.targets)?);
+                self.merger = Some((meta.schema_id(), merger.clone()));
+                Ok(merger)
+            }
         }
     }
 
@@ -180,35 +213,36 @@ impl TableWriter {
 
     /// False when the table got a newer schema before any row was written: start again.
     fn upsert(&mut self, meta: &Arc<TableMeta>, rows: &RecordBatch, kinds: &[ChangeKind]) -> Result<bool> {
+        let merger = self.merger(meta)?;
+        let kinds = taken_back(&merger, kinds);
+        merger.check_kinds(meta, &kinds)?;
         let codec = self.codec(meta)?;
         let Scratch { keys, values, .. } = &mut self.scratch;
-        codec.encode(rows.columns(), kinds, rows.num_rows(), keys, values)?;
+        encode(&codec, &merger, rows, &kinds, keys, values)?;
+        let bytes_max = self.context.settings.row_bytes_max;
+        match merger.unit {
+            Unit::Row(_) => row_check::encoded_sizes(keys, values, bytes_max)?,
+            Unit::Column(_) => row_check::column_sizes(&codec, rows, bytes_max)?,
+        }
         self.codec = Some(codec);
-        row_check::encoded_sizes(keys, values, self.context.settings.row_bytes_max)?;
         self.split(meta, rows, true)?;
         let scratch = std::mem::take(&mut self.scratch);
-        let result = self.upsert_split(meta, rows, kinds, &scratch);
+        let batch = Upsert { meta, merger: &merger, rows, keys: &scratch.keys, values: &scratch.values, kinds: &kinds };
+        let result = self.upsert_split(&batch, &scratch.split);
         self.scratch = scratch;
         result
     }
 
-    fn upsert_split(
-        &mut self,
-        meta: &Arc<TableMeta>,
-        rows: &RecordBatch,
-        kinds: &[ChangeKind],
-        scratch: &Scratch,
-    ) -> Result<bool> {
-        let batch = Upsert { meta, rows, keys: &scratch.keys, values: &scratch.values, kinds };
+    fn upsert_split(&mut self, batch: &Upsert<'_>, split: &BTreeMap<u32, Vec<u32>>) -> Result<bool> {
         let mut wrote = false;
-        for (bucket, wanted) in scratch.split.iter().filter(|(_, rows)| !rows.is_empty()) {
+        for (bucket, wanted) in split.iter().filter(|(_, rows)| !rows.is_empty()) {
             let home = self.table.bucket(*bucket)?.clone();
-            for part in parts(wanted, &scratch.values) {
+            for part in parts(wanted, batch) {
                 self.wait_for_room()?;
-                match home.upsert(&batch, part)? {
+                match home.upsert(batch, part)? {
                     Some(placed) => self.place(*bucket, placed),
                     None if !wrote => return Ok(false),
-                    None => self.upsert_rest(rows, kinds, &home, part)?,
+                    None => self.upsert_rest(batch, &home, part)?,
                 }
                 wrote = true;
             }
@@ -216,14 +250,32 @@ impl TableWriter {
         Ok(true)
     }
 
-    /// Writes rows of one bucket after the schema changed in the middle of a batch.
-    fn upsert_rest(
+    /// Writes rows of one bucket as they were.
+    fn put_back(
         &mut self,
+        meta: &Arc<TableMeta>,
+        home: &Arc<Bucket>,
         rows: &RecordBatch,
         kinds: &[ChangeKind],
-        home: &Arc<crate::bucket::Bucket>,
-        part: &[u32],
     ) -> Result<()> {
+        let merger = self.merger(meta)?;
+        let (mut keys, mut values) = (Packed::default(), Packed::default());
+        encode(&TableCodec::new(meta, meta.schema_id())?, &merger, rows, kinds, &mut keys, &mut values)?;
+        let batch = Upsert { meta, merger: &merger, rows, keys: &keys, values: &values, kinds };
+        let all: Vec<u32> = (0_u32..).take(rows.num_rows()).collect();
+        for part in parts(&all, &batch) {
+            self.wait_for_room()?;
+            match home.upsert(&batch, part)? {
+                Some(placed) => self.place(u32::try_from(home.id.bucket).unwrap_or(0), placed),
+                None => self.upsert_rest(&batch, home, part)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes rows of one bucket after the schema changed in the middle of a batch.
+    fn upsert_rest(&mut self, batch: &Upsert<'_>, home: &Arc<Bucket>, part: &[u32]) -> Result<()> {
+        let (rows, kinds) = (batch.rows, batch.kinds);
         let (mut keys, mut values) = (Packed::default(), Packed::default());
         loop {
             let meta = self.table.meta.get();
@@ -231,15 +283,10 @@ impl TableWriter {
             let arrow = meta.arrow_schema()?;
             let added = arrow.fields().iter().skip(columns.len());
             columns.extend(added.map(|f| new_null_array(f.data_type(), rows.num_rows())).collect::<Vec<_>>());
-            TableCodec::new(&meta, meta.schema_id())?.encode(
-                &columns,
-                kinds,
-                rows.num_rows(),
-                &mut keys,
-                &mut values,
-            )?;
             let rows = batch_of(&row_check::lenient(arrow), columns, rows.num_rows())?;
-            let batch = Upsert { meta: &meta, rows: &rows, keys: &keys, values: &values, kinds };
+            let merger = self.merger(&meta)?;
+            encode(&TableCodec::new(&meta, meta.schema_id())?, &merger, &rows, kinds, &mut keys, &mut values)?;
+            let batch = Upsert { meta: &meta, merger: &merger, rows: &rows, keys: &keys, values: &values, kinds };
             if let Some(placed) = home.upsert(&batch, part)? {
                 self.place(u32::try_from(home.id.bucket).unwrap_or(0), placed);
                 return Ok(());
@@ -248,16 +295,47 @@ impl TableWriter {
     }
 }
 
+/// Where what a row brought in is taken back, the row before an update is taken back too.
+fn taken_back<'a>(merger: &Merger, kinds: &'a [ChangeKind]) -> Cow<'a, [ChangeKind]> {
+    if merger.deletes != DeleteBehavior::Retract || !kinds.contains(&ChangeKind::UpdateBefore) {
+        return Cow::Borrowed(kinds);
+    }
+    let kind = |k: &ChangeKind| if *k == ChangeKind::UpdateBefore { ChangeKind::Delete } else { *k };
+    Cow::Owned(kinds.iter().map(kind).collect())
+}
+
+/// Encodes keys, and values where rows are merged as a whole.
+fn encode(
+    codec: &TableCodec,
+    merger: &Merger,
+    rows: &RecordBatch,
+    kinds: &[ChangeKind],
+    keys: &mut Packed,
+    values: &mut Packed,
+) -> Result<()> {
+    match merger.unit {
+        Unit::Row(_) => codec.encode(rows.columns(), kinds, rows.num_rows(), keys, values),
+        Unit::Column(_) => {
+            values.clear();
+            codec.encode_keys(rows.columns(), kinds, rows.num_rows(), keys)
+        }
+    }
+}
+
 /// Cuts a bucket's rows so that one log batch stays of moderate size.
-fn parts<'a>(rows: &'a [u32], values: &'a Packed) -> impl Iterator<Item = &'a [u32]> {
+fn parts<'a>(rows: &'a [u32], batch: &'a Upsert<'_>) -> impl Iterator<Item = &'a [u32]> {
     let mut rest = rows;
+    let unencoded = match batch.merger.unit {
+        Unit::Row(_) => 0,
+        Unit::Column(_) => batch.rows.get_array_memory_size() / batch.rows.num_rows().max(1),
+    };
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
         let mut bytes = 0;
         let fits = rest.iter().take_while(|row| {
-            bytes += values.get(**row as usize).len();
+            bytes += unencoded + batch.values.get(**row as usize).len();
             bytes <= LOG_BATCH_BYTES
         });
         let (part, tail) = rest.split_at(fits.count().max(1));
@@ -266,12 +344,12 @@ fn parts<'a>(rows: &'a [u32], values: &'a Packed) -> impl Iterator<Item = &'a [u
     })
 }
 
-/// Where each table column stands in the caller's batches.
-fn order(meta: &TableMeta, target_columns: &[String]) -> Result<Option<Vec<usize>>> {
-    if target_columns.is_empty() {
-        return Ok(None);
-    }
+/// Where each table column stands in the caller's batches, if there.
+fn order(meta: &TableMeta, target_columns: &[String]) -> Result<Vec<Option<usize>>> {
     let columns = &meta.schema().columns;
+    if target_columns.is_empty() {
+        return Ok((0..columns.len()).map(Some).collect());
+    }
     for (i, name) in target_columns.iter().enumerate() {
         if meta.schema().index_of(name).is_none() {
             return Err(Error::invalid(Subject::Column, format!("table {} has no column '{name}'", meta.path)));
@@ -280,15 +358,11 @@ fn order(meta: &TableMeta, target_columns: &[String]) -> Result<Option<Vec<usize
             return Err(Error::invalid(Subject::Column, format!("column '{name}' is named twice")));
         }
     }
-    if target_columns.len() < columns.len() {
-        return Err(if meta.has_primary_key() {
-            Error::unsupported(Subject::Column, "partial update is not supported yet; write all columns")
-        } else {
-            Error::invalid(Subject::Column, format!("table {} has no primary key: write all of its columns", meta.path))
-        });
+    if target_columns.len() < columns.len() && !meta.has_primary_key() {
+        let what = format!("table {} has no primary key: write all of its columns", meta.path);
+        return Err(Error::invalid(Subject::Column, what));
     }
-    let order: Vec<usize> = columns.iter().filter_map(|c| target_columns.iter().position(|n| *n == c.name)).collect();
-    Ok((!order.is_sorted()).then_some(order))
+    Ok(columns.iter().map(|c| target_columns.iter().position(|n| *n == c.name)).collect())
 }
 
 impl Writer for TableWriter {
@@ -305,7 +379,7 @@ impl Writer for TableWriter {
         loop {
             let meta = self.table.meta.get();
             let columns = self.columns(batch, &meta)?;
-            row_check::not_null(&meta, &columns, kinds)?;
+            row_check::not_null(&meta, &columns, &self.targets.columns, kinds)?;
             if meta.has_primary_key() {
                 let rows = batch_of(&row_check::lenient(meta.arrow_schema()?), columns, batch.num_rows())?;
                 if !self.upsert(&meta, &rows, kinds)? {
@@ -340,6 +414,22 @@ impl Writer for TableWriter {
                 result = Err(e);
             }
         }
+        result
+    }
+
+    fn undo(&mut self, bucket: &TableBucket, from: Offset) -> Result<()> {
+        self.settle()?;
+        let meta = self.table.meta.get();
+        if !meta.has_primary_key() || !meta.merging.full_image {
+            let what = format!("the log of table {} does not say what rows were before", meta.path);
+            return Err(Error::unsupported(Subject::Table, what));
+        }
+        let home = self.table.find(bucket)?.clone();
+        let overwrote = std::mem::replace(&mut self.targets.overwrites, true);
+        self.merger = None;
+        let result = undo::changes_back(&home, &meta, from, |rows, kinds| self.put_back(&meta, &home, rows, kinds));
+        self.targets.overwrites = overwrote;
+        self.merger = None;
         result
     }
 

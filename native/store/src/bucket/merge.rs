@@ -4,10 +4,13 @@
 //! once per key, all together.
 
 use super::Upsert;
+use super::merger::{Columns, Image, Merger};
+use super::version::Versions;
 use crate::packed::Packed;
+use arrow_array::{Array, RecordBatch};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use sluice_base::Result;
-use sluice_kv::{Kv, MergeEngine, Outcome, Overlay};
+use sluice_kv::{DeleteBehavior, Effect, Kv, MergeEngine, Outcome, Overlay, Prior, Step};
 use sluice_row::ChangeKind;
 use std::hash::BuildHasher;
 
@@ -17,9 +20,12 @@ pub(super) enum Current {
     Absent,
     /// The row from before the batch: a position in [`Merge::old_values`].
     Old(u32),
-    /// A row of the batch.
+    /// A row of the batch; where columns are merged, one of the merged rows.
     Row(u32),
 }
+
+/// Stands in the place of a key's position for a row that has none.
+const NO_KEY: u32 = u32::MAX;
 
 /// One key of the batch.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +33,8 @@ struct Key {
     hash: u64,
     /// The first row that has it.
     row: u32,
+    /// Whether a row of the batch deletes it.
+    deleted: bool,
     before: Current,
     now: Current,
 }
@@ -41,11 +49,7 @@ pub(super) struct Merge {
     key_of_row: Vec<u32>,
     /// Values from before the batch.
     pub(super) old_values: Packed,
-    /// The changelog: kinds and where each row comes from.
-    pub(super) kinds: Vec<ChangeKind>,
-    pub(super) sources: Vec<Current>,
-    /// Change in the number of live rows.
-    pub(super) rows_delta: i64,
+    pub(super) changes: Changes,
 }
 
 impl Merge {
@@ -55,11 +59,14 @@ impl Merge {
         self.keys.clear();
         self.key_of_row.clear();
         self.old_values.clear();
-        self.kinds.clear();
-        self.sources.clear();
-        self.rows_delta = 0;
+        self.changes.clear();
         let Self { hasher, table, keys, key_of_row, .. } = self;
         for &row in rows {
+            // An old image changes nothing and has no key.
+            if batch.kind(row) == ChangeKind::UpdateBefore {
+                key_of_row.push(NO_KEY);
+                continue;
+            }
             let key = batch.key(row);
             let hash = hasher.hash_one(key);
             let same = |k: &u32| keys.get(*k as usize).is_some_and(|k| k.hash == hash && batch.key(k.row) == key);
@@ -67,21 +74,28 @@ impl Merge {
                 Some(at) => *at,
                 None => {
                     let at = position(keys.len());
-                    keys.push(Key { hash, row, before: Current::Absent, now: Current::Absent });
+                    keys.push(Key { hash, row, deleted: false, before: Current::Absent, now: Current::Absent });
                     table.insert_unique(hash, at, |k| keys.get(*k as usize).map_or(0, |k| k.hash));
                     at
                 }
             };
+            if batch.kind(row) == ChangeKind::Delete
+                && let Some(key) = keys.get_mut(at as usize)
+            {
+                key.deleted = true;
+            }
             key_of_row.push(at);
         }
     }
 
-    /// Looks up the rows from before the batch: what is on its way first, then RocksDB, in one call.
-    pub(super) fn load_old(&mut self, batch: &Upsert<'_>, overlay: &Overlay, kv: &Kv) -> Result<()> {
+    /// Looks up the rows from before the batch: what is on its way first, then RocksDB, in one call. With a blind image only those that
+    /// may be deleted.
+    pub(super) fn load_old(&mut self, batch: &Upsert<'_>, image: Image, overlay: &Overlay, kv: &Kv) -> Result<()> {
         let Self { keys, old_values, .. } = self;
+        let wanted = |key: &Key| image != Image::Blind || key.deleted;
         let mut asked: Vec<&[u8]> = Vec::with_capacity(keys.len());
         let mut asked_keys: Vec<usize> = Vec::with_capacity(keys.len());
-        for (i, key) in keys.iter_mut().enumerate() {
+        for (i, key) in keys.iter_mut().enumerate().filter(|(_, key)| wanted(key)) {
             match overlay.get(batch.key(key.row)) {
                 Some(Some(value)) => key.before = Current::Old(remember(old_values, value)),
                 Some(None) => {}
@@ -103,48 +117,146 @@ impl Merge {
         Ok(())
     }
 
-    /// Merges the rows in order and writes the changelog down.
-    pub(super) fn run(&mut self, engine: MergeEngine, batch: &Upsert<'_>, rows: &[u32]) {
-        let Self { keys, key_of_row, kinds, sources, rows_delta, .. } = self;
+    /// Merges whole rows in order and writes the changelog down.
+    pub(super) fn run(
+        &mut self,
+        engine: MergeEngine,
+        merger: &Merger,
+        batch: &Upsert<'_>,
+        rows: &[u32],
+        versions: &Versions,
+    ) {
+        let Self { keys, key_of_row, changes, .. } = self;
         for (&row, &key) in rows.iter().zip(key_of_row.iter()) {
             let Some(key) = keys.get_mut(key as usize) else { continue };
-            let upsert = match batch.kind(row) {
-                ChangeKind::UpdateBefore => continue,
-                ChangeKind::Delete => false,
-                ChangeKind::Append | ChangeKind::Insert | ChangeKind::UpdateAfter => true,
-            };
             let present = key.now != Current::Absent;
-            match engine.decide(present, upsert) {
+            let outcome = match batch.kind(row) {
+                ChangeKind::Delete => merger.deletes.decide(present),
+                _ => engine.decide(present, (versions.stored(key.now), versions.incoming(row))),
+            };
+            match outcome {
                 Outcome::Keep => {}
-                Outcome::Put => {
-                    if present {
-                        kinds.extend([ChangeKind::UpdateBefore, ChangeKind::UpdateAfter]);
-                        sources.extend([key.now, Current::Row(row)]);
-                    } else {
-                        kinds.push(ChangeKind::Insert);
-                        sources.push(Current::Row(row));
-                        *rows_delta += 1;
-                    }
-                    key.now = Current::Row(row);
-                }
-                Outcome::Delete => {
-                    kinds.push(ChangeKind::Delete);
-                    sources.push(key.now);
-                    *rows_delta -= 1;
-                    key.now = Current::Absent;
-                }
+                Outcome::Put => key.now = changes.put(merger.image, key.now, Current::Row(row)),
+                Outcome::Delete => key.now = changes.delete(key.now),
             }
         }
     }
 
-    /// Notes what the batch leaves behind for each key that it changed.
-    pub(super) fn apply(&self, batch: &Upsert<'_>, overlay: &mut Overlay) {
-        for key in self.keys.iter().filter(|k| k.now != k.before) {
-            match key.now {
-                Current::Row(row) => overlay.put(batch.key(key.row), Some(batch.value(row))),
-                Current::Absent | Current::Old(_) => overlay.put(batch.key(key.row), None),
+    /// Decides what each row does to its key's columns and writes the changelog down; `old` are the rows from before the batch.
+    ///
+    /// # Errors
+    /// `Invalid` about `Row` when a partial delete meets a column that cannot be NULL.
+    pub(super) fn steps(
+        &mut self,
+        columns: &Columns,
+        merger: &Merger,
+        batch: &Upsert<'_>,
+        rows: &[u32],
+        old: &RecordBatch,
+    ) -> Result<Vec<Step>> {
+        let Self { keys, key_of_row, changes, .. } = self;
+        let mut steps: Vec<Step> = Vec::with_capacity(rows.len());
+        let mut bare: Vec<bool> = Vec::with_capacity(rows.len());
+        for ((at, &row), &key) in (0_u32..).zip(rows).zip(key_of_row.iter()) {
+            let Some(key) = keys.get_mut(key as usize) else {
+                steps.push(Step { prior: Prior::Absent, effect: Effect::Skip });
+                bare.push(true);
+                continue;
+            };
+            let prior = match key.now {
+                Current::Absent => Prior::Absent,
+                Current::Old(at) => Prior::Old(at),
+                Current::Row(at) => Prior::Row(at),
+            };
+            // Whether all columns that the writer leaves to others are NULL. Nothing in this batch changes them.
+            let is_bare = match prior {
+                Prior::Absent => true,
+                Prior::Old(at) => {
+                    merger.deletes == DeleteBehavior::Allow
+                        && columns.others.iter().all(|c| old.column(*c).is_null(at as usize))
+                }
+                Prior::Row(at) => bare.get(at as usize).copied().unwrap_or(true),
+            };
+            let effect = match (batch.kind(row), prior) {
+                (ChangeKind::Delete, prior) => columns.delete(merger.deletes, prior, is_bare)?,
+                (_, Prior::Old(_) | Prior::Row(_)) if columns.key_only => Effect::Skip,
+                _ => Effect::Merge,
+            };
+            match effect {
+                Effect::Skip
+                    if batch.kind(row) == ChangeKind::Delete && columns.removes(merger.deletes, prior, is_bare) =>
+                {
+                    key.now = changes.delete(key.now);
+                }
+                Effect::Skip => {}
+                _ => key.now = changes.put(merger.image, key.now, Current::Row(at)),
+            }
+            steps.push(Step { prior, effect });
+            bare.push(is_bare);
+        }
+        Ok(steps)
+    }
+
+    /// An upper bound, roughly, of the bytes that the merged rows will have: those of each key's old row and all that is added to it.
+    pub(super) fn merged_bytes(&self, row_bytes: usize) -> usize {
+        let old = |key: &Key| match key.before {
+            Current::Old(at) => self.old_values.get(at as usize).len(),
+            _ => 0,
+        };
+        let mut sizes: Vec<usize> = self.keys.iter().map(old).collect();
+        let mut total = 0_usize;
+        for key in &self.key_of_row {
+            if let Some(size) = sizes.get_mut(*key as usize) {
+                *size += row_bytes;
+                total = total.saturating_add(*size);
             }
         }
+        total
+    }
+
+    /// What the batch leaves behind for each key that it changed: a row that has the key, and the key's row now (`None`: it is gone).
+    pub(super) fn left(&self) -> impl Iterator<Item = (u32, Option<u32>)> + '_ {
+        self.keys.iter().filter(|k| k.now != k.before).map(|key| match key.now {
+            Current::Row(row) => (key.row, Some(row)),
+            Current::Absent | Current::Old(_) => (key.row, None),
+        })
+    }
+}
+
+/// The changelog under construction: kinds, and where each row comes from.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    pub(super) kinds: Vec<ChangeKind>,
+    pub(super) sources: Vec<Current>,
+    /// Change in the number of live rows; without meaning for a blind image.
+    pub(super) rows_delta: i64,
+}
+
+impl Changes {
+    fn clear(&mut self) {
+        self.kinds.clear();
+        self.sources.clear();
+        self.rows_delta = 0;
+    }
+
+    fn put(&mut self, image: Image, before: Current, after: Current) -> Current {
+        let present = before != Current::Absent;
+        if present && image == Image::Full {
+            self.kinds.push(ChangeKind::UpdateBefore);
+            self.sources.push(before);
+        }
+        let updates = present || image == Image::Blind;
+        self.kinds.push(if updates { ChangeKind::UpdateAfter } else { ChangeKind::Insert });
+        self.sources.push(after);
+        self.rows_delta += i64::from(!present);
+        after
+    }
+
+    fn delete(&mut self, before: Current) -> Current {
+        self.kinds.push(ChangeKind::Delete);
+        self.sources.push(before);
+        self.rows_delta -= 1;
+        Current::Absent
     }
 }
 

@@ -7,10 +7,13 @@
 mod changelog;
 mod commit;
 mod merge;
+mod merger;
 mod open;
 mod progress;
 mod upsert;
+mod version;
 
+pub(crate) use merger::{Merger, Targets, Unit};
 pub(crate) use progress::{Placed, Progress};
 pub(crate) use upsert::Upsert;
 

@@ -2,6 +2,7 @@
 //!
 //! A [`TableMeta`] never changes; ALTER TABLE makes a new one.
 
+use crate::ddl::merging::Merging;
 use crate::ddl::options;
 use arrow_schema::SchemaRef;
 use sluice_api::TableInfo;
@@ -42,6 +43,8 @@ pub struct TableMeta {
     pub bucket_key: Vec<usize>,
     /// How the log is kept.
     pub log: LogOptions,
+    /// How rows of one key are merged.
+    pub merging: Merging,
 }
 
 impl TableMeta {
@@ -70,6 +73,7 @@ impl TableMeta {
                 compression: options::compression(&info.descriptor.properties)?,
                 ttl_ms: options::log_ttl_ms(&info.descriptor.properties)?,
             },
+            merging: Merging::of(&info.descriptor)?,
             primary_key,
             bucket_key,
             schemas,

@@ -1,5 +1,6 @@
 //! ALTER TABLE: a list of changes applied to a table's description, all or none.
 
+use super::merging::{self, Merging};
 use super::{columns, options};
 use sluice_api::TableChange;
 use sluice_base::{Error, Result, Subject};
@@ -42,6 +43,7 @@ pub(crate) fn alter(table: &TableDescriptor, changes: &[TableChange]) -> Result<
     if columns_added == 0 {
         options::check(&altered.properties, !altered.schema.primary_key.is_empty())?;
     }
+    Merging::of(&altered)?;
     Ok(match () {
         () if altered == *table => Alteration::Nothing,
         () if altered.schema == table.schema => Alteration::Options(altered),
@@ -54,7 +56,8 @@ fn set(table: &mut TableDescriptor, key: &str, value: Option<&String>) -> Result
     if own {
         options::check_known(key)?;
     }
-    if own && !options::is_alterable(key) || FIXED_KEYS.contains(&key) {
+    let fixed = FIXED_KEYS.contains(&key) || merging::is_function_option(key);
+    if own && !options::is_alterable(key) || fixed {
         return Err(Error::unsupported(
             Subject::Option,
             format!("option '{key}' is not supported to alter yet; create the table with the value that it shall have"),

@@ -1,7 +1,7 @@
 //! Columns: names, types, nullability.
 
 use sluice_base::{Error, Result, Subject};
-use sluice_row::{Column, DataType, Schema, TypeRoot};
+use sluice_row::{DataType, Schema, TypeRoot};
 use std::collections::BTreeSet;
 
 /// Names that changelogs and lake tables add; no table may use them, whether it has a lake or not.
@@ -45,22 +45,8 @@ pub(crate) fn check(schema: &mut Schema) -> Result<()> {
         }
         check_type(&mut column.data_type, 1)
             .map_err(|why| Error::invalid(Subject::Column, format!("column '{}': {why}", column.name)))?;
-        check_no_function(column)?;
     }
     Ok(())
-}
-
-fn check_no_function(column: &Column) -> Result<()> {
-    match &column.agg_function {
-        None => Ok(()),
-        Some(function) => Err(Error::invalid(
-            Subject::Column,
-            format!(
-                "column '{}': aggregation function '{}' is only supported for aggregation merge engine",
-                column.name, function.kind
-            ),
-        )),
-    }
 }
 
 fn check_type(data_type: &mut DataType, depth: usize) -> Result<(), String> {

@@ -1,5 +1,6 @@
 //! CREATE TABLE: what a user said becomes what the store keeps, or one sentence says why not.
 
+use super::merging::{self, Merging};
 use super::{columns, keys, options};
 use sluice_base::{Error, Result, Subject};
 use sluice_row::TableDescriptor;
@@ -29,6 +30,8 @@ pub(crate) fn create(mut table: TableDescriptor, limits: BucketLimits) -> Result
     settle_bucket_count(&mut table, limits)?;
     let has_primary_key = !table.schema.primary_key.is_empty();
     options::check(&table.properties, has_primary_key)?;
+    merging::settle(&mut table)?;
+    Merging::of(&table)?;
     fill_in(&mut table.properties, has_primary_key);
     columns::forget_ids(&mut table.schema);
     table.schema.assign_ids();
@@ -56,15 +59,6 @@ fn refuse_later_work(table: &TableDescriptor) -> Result<()> {
             Subject::Option,
             format!("option 'auto-increment.fields' = '{column}': auto-increment columns are not supported yet"),
         ));
-    }
-    for key in table.custom_properties.keys() {
-        let column = key.strip_prefix("fields.").and_then(|k| k.strip_suffix(".agg"));
-        if column.is_some() {
-            return Err(Error::invalid(
-                Subject::Option,
-                format!("option '{key}' is only supported for aggregation merge engine"),
-            ));
-        }
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ mod alter;
 mod columns;
 mod create;
 mod keys;
+pub(crate) mod merging;
 mod names;
 pub(crate) mod options;
 

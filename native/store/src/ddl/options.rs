@@ -19,6 +19,12 @@ pub(crate) const REPLICATION_FACTOR: &str = "table.replication.factor";
 pub(crate) const KV_FORMAT_VERSION: &str = "table.kv.format-version";
 pub(crate) const DATALAKE_FORMAT: &str = "table.datalake.format";
 
+/// Keys that say how rows of one key are merged.
+pub(crate) const MERGE_ENGINE: &str = "table.merge-engine";
+pub(crate) const VERSION_COLUMN: &str = "table.merge-engine.versioned.ver-column";
+pub(crate) const DELETE_BEHAVIOR: &str = "table.delete.behavior";
+pub(crate) const CHANGELOG_IMAGE: &str = "table.changelog.image";
+
 const LOG_TTL: &str = "table.log.ttl";
 const LOG_LOCAL_TTL: &str = "table.log.local-ttl";
 const LOG_COMPRESSION: &str = "table.log.arrow.compression.type";
@@ -79,8 +85,7 @@ const OPTIONS: &[TableOption] = &[
     TableOption::new("table.auto-partition.time-format", Kind::Text, "", "Pattern of the partition's time."),
     TableOption::new("table.auto-partition.time-unit", Kind::Choice(&["HOUR", "DAY", "MONTH", "QUARTER", "YEAR"]), "DAY", "Span of one partition."),
     TableOption::new("table.auto-partition.time-zone", Kind::Text, "system zone", "Zone in which the partition's time is read."),
-    TableOption::new("table.changelog.image", Kind::Choice(&["FULL", "WAL"]), "FULL", "Whether the changelog holds rows as they were before an update.")
-        .only("FULL", "changelogs without the row before the update"),
+    TableOption::new(CHANGELOG_IMAGE, Kind::Choice(&["FULL", "WAL"]), "FULL", "Whether the changelog holds rows as they were before an update; WAL spares a look at the old row. Not for `aggregation`."),
     TableOption::new("table.datalake.auto-compaction", Kind::Bool, "false", "Compacts lake files while tiering.").alterable(),
     TableOption::new("table.datalake.auto-expire-snapshot", Kind::Bool, "false", "Expires lake snapshots while tiering."),
     TableOption::new("table.datalake.enabled", Kind::Bool, "false", "Lets rows flow on into the lake.").alterable()
@@ -90,8 +95,7 @@ const OPTIONS: &[TableOption] = &[
     TableOption::new("table.datalake.freshness", Kind::Duration, "3min", "How far the lake may lag.").alterable(),
     TableOption::new("table.datalake.historical-partition.enabled", Kind::Bool, "false", "Lookups into partitions that live in the lake only.").alterable()
         .only("false", "lookups into historical partitions"),
-    TableOption::new("table.delete.behavior", Kind::Choice(&["allow", "ignore", "disable"]), "allow", "What a delete does.").for_key_tables()
-        .only("allow", "delete behaviors other than allow"),
+    TableOption::new(DELETE_BEHAVIOR, Kind::Choice(&["allow", "ignore", "disable", "retract"]), "allow", "What a delete does; with a merge engine the default is ignore. `first_row` and `versioned` take ignore and disable, only `aggregation` takes retract.").for_key_tables(),
     TableOption::new("table.kv.format", Kind::Choice(&["COMPACTED", "INDEXED"]), "COMPACTED", "Encoding of stored rows.")
         .only("COMPACTED", "row formats other than COMPACTED"),
     TableOption::new(KV_FORMAT_VERSION, Kind::Int { min: 1, max: 2 }, "2", "Encoding of primary keys; written into every new primary-key table."),
@@ -103,9 +107,8 @@ const OPTIONS: &[TableOption] = &[
     TableOption::new(LOG_LOCAL_TTL, Kind::Duration, "`table.log.ttl`", "Age at which local segments that have a remote copy may go; at most `table.log.ttl`.").alterable(),
     TableOption::new("table.log.tiered.local-segments", Kind::Int { min: 1, max: INT_MAX }, "2", "Local segments kept beside their remote copies.").alterable(),
     TableOption::new(LOG_TTL, Kind::Duration, "7d", "Age at which log rows may go; `0ms` keeps them for ever.").alterable(),
-    TableOption::new("table.merge-engine", Kind::Choice(&["first_row", "versioned", "aggregation"]), "", "What becomes of a second row with the same key; unset = the last one wins.").for_key_tables()
-        .only("", "merge engines"),
-    TableOption::new("table.merge-engine.versioned.ver-column", Kind::Text, "", "The version column of the `versioned` engine."),
+    TableOption::new(MERGE_ENGINE, Kind::Choice(&["first_row", "versioned", "aggregation"]), "", "What becomes of a second row with the same key; unset = the last one wins.").for_key_tables(),
+    TableOption::new(VERSION_COLUMN, Kind::Text, "", "The version column of the `versioned` engine: INT, BIGINT, TIMESTAMP or TIMESTAMP_LTZ.").for_key_tables(),
     TableOption::new(REPLICATION_FACTOR, Kind::Int { min: 1, max: INT_MAX }, "1", "Copies of each bucket; a store of one node has 1."),
     TableOption::new("table.statistics.columns", Kind::Text, "", "Columns with per-batch statistics.").alterable()
         .only("", "batch statistics"),
