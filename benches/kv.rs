@@ -26,8 +26,8 @@ fn column(name: &str, root: TypeRoot) -> Column {
     Column { name: name.to_owned(), data_type: DataType::new(root), comment: None, id: None, agg_function: None }
 }
 
-/// `id BIGINT PRIMARY KEY, name STRING, city STRING, amount BIGINT, count INT`, about 60 bytes a row.
-fn descriptor(compression: &str) -> TableDescriptor {
+/// `id BIGINT PRIMARY KEY, name STRING, city STRING, amount BIGINT, count INT`, about 60 bytes a row; more options as they come.
+fn descriptor(compression: &str, options: &[(&str, &str)]) -> TableDescriptor {
     let columns = [
         ("id", TypeRoot::BigInt),
         ("name", TypeRoot::String),
@@ -36,7 +36,7 @@ fn descriptor(compression: &str) -> TableDescriptor {
         ("count", TypeRoot::Int),
     ];
     let columns = columns.into_iter().map(|(n, t)| column(n, t)).collect();
-    let compression = ("table.log.arrow.compression.type".to_owned(), compression.to_owned());
+    let options = [("table.log.arrow.compression.type", compression)].into_iter().chain(options.iter().copied());
     TableDescriptor {
         version: 1,
         schema: Schema::new(columns, vec!["id".to_owned()]),
@@ -44,7 +44,7 @@ fn descriptor(compression: &str) -> TableDescriptor {
         partition_key: Vec::new(),
         bucket_key: Vec::new(),
         bucket_count: Some(1),
-        properties: BTreeMap::from([compression]),
+        properties: options.map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
         custom_properties: BTreeMap::new(),
     }
 }
@@ -74,12 +74,12 @@ struct Loaded {
     _dir: tempfile::TempDir,
 }
 
-fn load(compression: &str) -> Loaded {
+fn load(compression: &str, options: &[(&str, &str)]) -> Loaded {
     let dir = tempfile::tempdir().expect("temporary directory");
     let settings = Settings::from_options(&BTreeMap::new()).expect("defaults");
     let store = LocalStore::open(dir.path(), Arc::new(OsFs), Arc::new(SystemClock), settings).expect("store opens");
     let path = TablePath::new("fluss", "customers");
-    store.create_table(&path, &descriptor(compression), false).expect("table is created");
+    store.create_table(&path, &descriptor(compression, options), false).expect("table is created");
     let mut writer = store.writer(&path, &WriteOptions::default()).expect("writer opens");
     let mut random = StdRng::seed_from_u64(SEED);
     let mut ids: Vec<i64> = (0..KEYS).collect();
@@ -96,7 +96,7 @@ fn random_ids(random: &mut StdRng, count: usize) -> Vec<i64> {
 }
 
 fn bench_lookup(c: &mut Criterion) {
-    let loaded = load("zstd");
+    let loaded = load("zstd", &[]);
     let mut group = c.benchmark_group("lookup");
     group.throughput(Throughput::Elements(BATCH as u64));
     let mut random = StdRng::seed_from_u64(SEED);
@@ -154,19 +154,39 @@ fn bench_multi_get(c: &mut Criterion) {
     group.finish();
 }
 
-/// Each row updates a key that is there: two changelog rows for one incoming. Measured until everything is durable.
+/// Columns of a partial update.
+const SOME: [&str; 3] = ["id", "amount", "count"];
+const SUMS: &[(&str, &str)] =
+    &[("table.merge-engine", "aggregation"), ("fields.amount.agg", "sum"), ("fields.count.agg", "max")];
+
+/// Each row updates a key that is there: two changelog rows for one incoming. Measured until everything is durable. Plain rows,
+/// rows merged into aggregates, and some columns of rows.
 fn bench_upsert(c: &mut Criterion) {
     const BATCHES: usize = 50;
     let mut group = c.benchmark_group("upsert");
     group.sample_size(10);
     group.throughput(Throughput::Elements((BATCH * BATCHES) as u64));
-    for compression in ["zstd", "none"] {
-        let loaded = load(compression);
+    let cases: [(&str, &str, &[(&str, &str)], &[&str]); 5] = [
+        ("zstd", "zstd", &[], &[]),
+        ("none", "none", &[], &[]),
+        ("aggregation", "none", SUMS, &[]),
+        ("partial", "none", &[], &SOME),
+        ("partial_aggregation", "none", SUMS, &SOME),
+    ];
+    for (name, compression, options, columns) in cases {
+        let loaded = load(compression, options);
         let mut random = StdRng::seed_from_u64(SEED);
-        let batches: Vec<RecordBatch> =
-            (1..=BATCHES).map(|v| rows(&random_ids(&mut random, BATCH), v as i64)).collect();
-        let mut writer = loaded.store.writer(&loaded.path, &WriteOptions::default()).expect("writer opens");
-        group.bench_function(compression, |b| {
+        let batches: Vec<RecordBatch> = (1..=BATCHES)
+            .map(|v| {
+                let all = rows(&random_ids(&mut random, BATCH), v as i64);
+                let wanted: Vec<usize> = columns.iter().filter_map(|c| all.schema().index_of(c).ok()).collect();
+                if wanted.is_empty() { all } else { all.project(&wanted).expect("columns are there") }
+            })
+            .collect();
+        let target_columns = columns.iter().map(|c| (*c).to_owned()).collect();
+        let options = WriteOptions { target_columns, ..WriteOptions::default() };
+        let mut writer = loaded.store.writer(&loaded.path, &options).expect("writer opens");
+        group.bench_function(name, |b| {
             b.iter(|| {
                 for batch in &batches {
                     writer.write(batch, &[]).expect("rows are taken");
@@ -180,7 +200,7 @@ fn bench_upsert(c: &mut Criterion) {
 
 /// One row written, with a sync of the disk, until a waiting reader has it. Prints the median and the 99th percentile.
 fn bench_visible(c: &mut Criterion) {
-    let loaded = load("zstd");
+    let loaded = load("zstd", &[]);
     let mut group = c.benchmark_group("visible");
     let options = ScanOptions { projection: None, batch_rows_max: 1024 };
     let bucket = TableBucket {

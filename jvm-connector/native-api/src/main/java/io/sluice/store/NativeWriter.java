@@ -10,5 +10,7 @@ final class NativeWriter {
 
   static native void flush(long writer, long timeoutMs);
 
+  static native void undo(long writer, String bucket, long from);
+
   static native void close(long writer);
 }

@@ -39,6 +39,17 @@ public final class TableWriter implements AutoCloseable {
     NativeWriter.flush(handle.get(), timeout.toMillis());
   }
 
+  /**
+   * Takes back what was written to a bucket since an offset, whoever wrote it: in the columns that this writer writes, every key that the
+   * changelog names from there on becomes what it was before. Doing so twice comes to the same. The changes become durable by themselves.
+   *
+   * @param bucket {@code {"table_id","partition_id":null,"bucket"}}
+   * @throws StoreException INVALID about OFFSET when the log does not reach from there to here
+   */
+  public void undo(String bucket, long from) {
+    NativeWriter.undo(handle.get(), bucket, from);
+  }
+
   /** Gives the native writer back. Does not flush. */
   @Override
   public void close() {

@@ -183,6 +183,7 @@ final class TableDescriptors {
       options.put(ConnectorOptions.BUCKET_KEY.key(), String.join(",", bucketKey));
     }
     options.putAll(strings(descriptor.path("properties")));
+    descriptor.path("schema").path("columns").forEach(column -> addFunction(options, column));
     custom.forEach(
         (key, value) -> {
           if (!SchemaProperties.owns(key)) {
@@ -190,6 +191,17 @@ final class TableDescriptors {
           }
         });
     return options;
+  }
+
+  /** A column's aggregation function in the form in which CREATE TABLE names it; a table made elsewhere has it in its schema alone. */
+  private static void addFunction(Map<String, String> options, JsonNode column) {
+    JsonNode function = column.path("agg_function");
+    if (!function.isMissingNode()) {
+      String field = "fields." + column.path("name").asText() + ".";
+      String name = function.path("type").asText();
+      options.put(field + "agg", name);
+      strings(function.path("parameters")).forEach((parameter, value) -> options.put(field + name + "." + parameter, value));
+    }
   }
 
   private static List<String> defaultBucketKey(JsonNode descriptor) {

@@ -14,16 +14,21 @@ final class SluiceSink implements Sink<RowData> {
   private static final long serialVersionUID = 1L;
 
   private final StoreTable table;
+  private final int[] columns;
   private final WriterSettings settings;
 
-  SluiceSink(StoreTable table, WriterSettings settings) {
+  /**
+   * @param columns positions of the columns that are written
+   */
+  SluiceSink(StoreTable table, int[] columns, WriterSettings settings) {
     this.table = table;
+    this.columns = columns;
     this.settings = settings;
   }
 
   @Override
   public SinkWriter<RowData> createWriter(WriterInitContext context) throws IOException {
-    return SluiceSinkWriter.open(table, settings, context);
+    return SluiceSinkWriter.open(table, columns, settings, context.getProcessingTimeService(), context.metricGroup());
   }
 
   /**

@@ -12,8 +12,8 @@ import io.sluice.store.StoreException;
 import io.sluice.store.TableWriter;
 import org.apache.flink.api.common.operators.ProcessingTimeService;
 import org.apache.flink.api.connector.sink2.SinkWriter;
-import org.apache.flink.api.connector.sink2.WriterInitContext;
 import org.apache.flink.metrics.Counter;
+import org.apache.flink.metrics.groups.SinkWriterMetricGroup;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.types.RowKind;
 import org.apache.flink.util.IOUtils;
@@ -62,41 +62,40 @@ final class SluiceSinkWriter implements SinkWriter<RowData> {
   private volatile long lastSendMs;
 
   private SluiceSinkWriter(
-      StoreTable table, WriterSettings settings, Connection connection, TableWriter writer, WriterInitContext context) {
+      StoreTable table,
+      int[] written,
+      WriterSettings settings,
+      Connection connection,
+      TableWriter writer,
+      ProcessingTimeService time,
+      SinkWriterMetricGroup metrics) {
     this.table = table;
     this.settings = settings;
     this.connection = connection;
     this.writer = writer;
-    int[] positions = allOf(table);
-    this.buffers = new ColumnBuffers(RowDataColumns.layouts(table.rowType(), positions), BATCH_ROWS_MAX, settings.batchBytesMax);
-    this.columns = new RowDataColumns(table.rowType(), positions, buffers);
-    this.time = context.getProcessingTimeService();
-    this.rowsSent = context.metricGroup().getNumRecordsSendCounter();
-    this.bytesSent = context.metricGroup().getNumBytesSendCounter();
-    this.rowsFailed = context.metricGroup().getNumRecordsSendErrorsCounter();
-    context.metricGroup().setCurrentSendTimeGauge(() -> lastSendMs);
+    this.buffers = new ColumnBuffers(RowDataColumns.layouts(table.rowType(), written), BATCH_ROWS_MAX, settings.batchBytesMax);
+    this.columns = new RowDataColumns(table.rowType(), written, buffers);
+    this.time = time;
+    this.rowsSent = metrics.getNumRecordsSendCounter();
+    this.bytesSent = metrics.getNumBytesSendCounter();
+    this.rowsFailed = metrics.getNumRecordsSendErrorsCounter();
+    metrics.setCurrentSendTimeGauge(() -> lastSendMs);
   }
 
-  /** Opens the store and the table. */
-  static SluiceSinkWriter open(StoreTable table, WriterSettings settings, WriterInitContext context) throws IOException {
+  /** Opens the store and the table for the columns at some positions. */
+  static SluiceSinkWriter open(
+      StoreTable table, int[] written, WriterSettings settings, ProcessingTimeService time, SinkWriterMetricGroup metrics)
+      throws IOException {
     Connection connection = null;
     TableWriter writer = null;
     try {
       connection = Connection.open(table.connectionOptions());
-      writer = connection.writer(WriteRequests.open(table));
-      return new SluiceSinkWriter(table, settings, connection, writer, context);
+      writer = connection.writer(WriteRequests.open(table, written));
+      return new SluiceSinkWriter(table, written, settings, connection, writer, time, metrics);
     } catch (StoreException e) {
       IOUtils.closeAllQuietly(writer, connection);
       throw WriteFailures.of(table, e);
     }
-  }
-
-  private static int[] allOf(StoreTable table) {
-    int[] positions = new int[table.rowType().getFieldCount()];
-    for (int i = 0; i < positions.length; i++) {
-      positions[i] = i;
-    }
-    return positions;
   }
 
   @Override

@@ -1,16 +1,19 @@
 package io.sluice.flink.sink;
 
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
 import io.sluice.flink.ConnectorOptions;
 import io.sluice.flink.ConnectorOptions.DistributionMode;
+import io.sluice.flink.MergeRules;
 import io.sluice.flink.StoreTable;
 import io.sluice.flink.types.BucketHash;
 import org.apache.flink.configuration.ReadableConfig;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.datastream.DataStreamSink;
+import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
+import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 import org.apache.flink.streaming.api.transformations.PartitionTransformation;
 import org.apache.flink.table.api.ValidationException;
 import org.apache.flink.table.catalog.Column;
@@ -35,6 +38,9 @@ public final class SluiceTableSink implements DynamicTableSink, SupportsRowLevel
   private final ResolvedSchema schema;
   private final ReadableConfig options;
 
+  /** Whether the rows to come may change or delete others; known once the planner has asked. */
+  private boolean changesExpected;
+
   private SluiceTableSink(StoreTable table, ResolvedSchema schema, ReadableConfig options) {
     this.table = table;
     this.schema = schema;
@@ -57,61 +63,38 @@ public final class SluiceTableSink implements DynamicTableSink, SupportsRowLevel
     if (!table.hasPrimaryKey() && !options.get(ConnectorOptions.SINK_IGNORE_DELETE)) {
       return ChangelogMode.insertOnly();
     }
+    changesExpected = !requested.containsOnly(RowKind.INSERT);
+    boolean needsOldRows = takesBack();
     ChangelogMode.Builder mode = ChangelogMode.newBuilder();
-    requested.getContainedKinds().stream().filter(kind -> kind != RowKind.UPDATE_BEFORE).forEach(mode::addContainedKind);
+    requested.getContainedKinds().stream()
+        .filter(kind -> needsOldRows || kind != RowKind.UPDATE_BEFORE)
+        .forEach(mode::addContainedKind);
     return mode.build();
+  }
+
+  /** Whether an aggregate takes back what a row brought in when that row changes or goes. */
+  private boolean takesBack() {
+    return table.hasPrimaryKey()
+        && MergeRules.of(table).deletes() == MergeRules.Deletes.RETRACT
+        && !options.get(ConnectorOptions.SINK_IGNORE_DELETE);
   }
 
   /** Flink 2 asks for target columns in another way too, which 1.20 does not know; this one works in both. */
   @Override
   @SuppressWarnings("deprecation")
   public SinkRuntimeProvider getSinkRuntimeProvider(Context context) {
-    context.getTargetColumns().ifPresent(this::checkTargetColumns);
-    SluiceSink sink = new SluiceSink(table, WriterSettings.of(options));
-    DistributionMode mode = options.get(ConnectorOptions.SINK_DISTRIBUTION_MODE);
-    return new Provider(table, sink, mode, options.getOptional(FactoryUtil.SINK_PARALLELISM));
-  }
-
-  /** Refuses an INSERT that names only some of the columns; naming all of them in any order is an ordinary INSERT. */
-  private void checkTargetColumns(int[][] targets) {
-    List<String> named = new ArrayList<>();
-    for (int[] target : targets) {
-      String column = schema.getColumns().get(target[0]).getName();
-      if (target.length > 1) {
+    int[] columns = context.getTargetColumns().map(targets -> WrittenColumns.of(table, schema, targets)).orElse(WrittenColumns.all(table));
+    if (changesExpected && takesBack()) {
+      List<String> stuck = MergeRules.of(table).notInvertible(WrittenColumns.values(table, columns));
+      if (!stuck.isEmpty()) {
         throw new ValidationException(
-            String.format("INSERT INTO %s cannot write a single field of the nested column '%s'.", table, column));
-      }
-      named.add(column);
-    }
-    List<String> missing = new ArrayList<>();
-    for (Column column : schema.getColumns()) {
-      if (column.isPhysical() && !named.contains(column.getName())) {
-        missing.add(column.getName());
-      }
-    }
-    if (!missing.isEmpty()) {
-      throw partialUpdateRefused(named, missing);
-    }
-  }
-
-  private ValidationException partialUpdateRefused(List<String> named, List<String> missing) {
-    String columns = String.join(", ", missing);
-    if (!table.hasPrimaryKey()) {
-      return new ValidationException(
-          String.format(
-              "Table %s does not support partial updates for table without primary key: the INSERT leaves out %s; name all columns.",
-              table, columns));
-    }
-    for (int key : table.primaryKey()) {
-      String column = table.rowType().getFieldNames().get(key);
-      if (!named.contains(column)) {
-        return new ValidationException(
             String.format(
-                "INSERT INTO %s without fully specifying the primary key columns is not possible: it leaves out '%s'.", table, column));
+                "Table %s takes changed rows back, which the aggregation function of column '%s' cannot do (only sum and product can): leave"
+                    + " the column out of the INSERT, or insert from a query that never changes its rows.",
+                table, stuck.get(0)));
       }
     }
-    return new ValidationException(
-        String.format("INSERT INTO %s leaves out %s, which is a partial update and not supported yet; name all columns.", table, columns));
+    return new Provider(table, columns, options);
   }
 
   @Override
@@ -125,13 +108,29 @@ public final class SluiceTableSink implements DynamicTableSink, SupportsRowLevel
   }
 
   private UnsupportedOperationException statementRefused(String statement) {
-    String why = table.hasPrimaryKey() ? "is not supported yet" : "is not possible: it has no primary key";
-    return new UnsupportedOperationException(String.format("%s on table %s %s.", statement, table, why));
+    return new UnsupportedOperationException(String.format("%s on table %s %s.", statement, table, whyRefused(statement)));
+  }
+
+  private String whyRefused(String statement) {
+    if (!table.hasPrimaryKey()) {
+      return "is not possible: it has no primary key";
+    }
+    MergeRules rules = MergeRules.of(table);
+    if (rules.engine() != MergeRules.Engine.LAST_ROW) {
+      return "is not possible: its merge engine is " + rules.engineName();
+    }
+    if (statement.equals("DELETE") && rules.deletes() != MergeRules.Deletes.ALLOW) {
+      String behavior = rules.deletes().name().toLowerCase(Locale.ROOT);
+      return String.format("is not possible: it has its delete behavior set to '%s'", behavior);
+    }
+    return "is not supported yet";
   }
 
   @Override
   public DynamicTableSink copy() {
-    return new SluiceTableSink(table, schema, options);
+    SluiceTableSink copy = new SluiceTableSink(table, schema, options);
+    copy.changesExpected = changesExpected;
+    return copy;
   }
 
   @Override
@@ -142,27 +141,63 @@ public final class SluiceTableSink implements DynamicTableSink, SupportsRowLevel
   /** Puts the sink behind a stream of rows, with a shuffle by bucket where the mode asks for one. */
   private static final class Provider implements DataStreamSinkProvider {
     private final StoreTable table;
-    private final SluiceSink sink;
+    private final int[] columns;
+    private final WriterSettings settings;
     private final DistributionMode mode;
+    private final String producerId;
     private final Optional<Integer> parallelism;
 
-    Provider(StoreTable table, SluiceSink sink, DistributionMode mode, Optional<Integer> parallelism) {
+    Provider(StoreTable table, int[] columns, ReadableConfig options) {
       this.table = table;
-      this.sink = sink;
-      this.mode = mode;
-      this.parallelism = parallelism;
+      this.columns = columns;
+      this.settings = WriterSettings.of(options);
+      this.mode = options.get(ConnectorOptions.SINK_DISTRIBUTION_MODE);
+      this.producerId = options.getOptional(ConnectorOptions.SINK_PRODUCER_ID).orElse(null);
+      this.parallelism = options.getOptional(FactoryUtil.SINK_PARALLELISM);
     }
 
     @Override
     public DataStreamSink<?> consumeDataStream(ProviderContext context, DataStream<RowData> input) {
+      if (table.hasPrimaryKey() && MergeRules.of(table).engine() == MergeRules.Engine.AGGREGATION) {
+        return aggregate(context, input);
+      }
       // As many subtasks as the input has unless the user says otherwise: left unset, the job's default would apply, and where that
       // differs Flink would deal rows out in turn and so mix up the order of a key's rows.
       int subtasks = parallelism.orElse(input.getParallelism());
       boolean byBucket = Distribution.byBucket(mode, table, subtasks == input.getParallelism());
+      SluiceSink sink = new SluiceSink(table, columns, settings);
       DataStreamSink<RowData> output = (byBucket ? byBucket(input) : input).sinkTo(sink).name("fluss " + table);
       context.generateUid("writer").ifPresent(output::uid);
       output.setParallelism(subtasks);
       return output;
+    }
+
+    /** Rows that count once each: by bucket always, into an operator with state of its own. */
+    private DataStreamSink<?> aggregate(ProviderContext context, DataStream<RowData> input) {
+      refuseMaterializer(input);
+      int subtasks = parallelism.orElse(input.getParallelism());
+      SingleOutputStreamOperator<RowData> written =
+          byBucket(input)
+              .transform("fluss " + table, input.getType(), new AggregateWriterOperator(table, columns, settings, producerId))
+              .setParallelism(subtasks);
+      context.generateUid("writer").ifPresent(written::uid);
+      DataStreamSink<RowData> end = written.sinkTo(new DiscardingSink<>()).name("end of fluss " + table).setParallelism(subtasks);
+      context.generateUid("end").ifPresent(end::uid);
+      return end;
+    }
+
+    /**
+     * Flink may put an operator before the sink that keeps all rows of a key and sends the last one again when it changes. An aggregate
+     * would count it again.
+     */
+    private void refuseMaterializer(DataStream<RowData> input) {
+      if (input.getTransformation().getName().startsWith("SinkMaterializer")) {
+        throw new ValidationException(
+            String.format(
+                "INSERT INTO aggregation table %s from a query that changes its rows needs SET 'table.exec.sink.upsert-materialize' = 'NONE':"
+                    + " else Flink sends a row again that the table has counted already.",
+                table));
+      }
     }
 
     private DataStream<RowData> byBucket(DataStream<RowData> input) {

@@ -1,6 +1,7 @@
 package io.sluice.flink.sink;
 
 import io.sluice.flink.StoreTable;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 
@@ -9,13 +10,16 @@ final class WriteRequests {
   private WriteRequests() {}
 
   /**
-   * Returns the request for a writer of all columns of a table. It names them, so that a job which outlives its table does not
+   * Returns the request for a writer of the columns at some positions. It names them, so that a job which outlives its table does not
    * write into another one of the same name by position.
    */
-  static String open(StoreTable table) {
+  static String open(StoreTable table, int[] columns) {
     ObjectNode json = JsonNodeFactory.instance.objectNode();
     json.putObject("path").put("database", table.database()).put("table", table.name());
-    table.rowType().getFieldNames().forEach(json.putArray("target_columns")::add);
+    ArrayNode names = json.putArray("target_columns");
+    for (int column : columns) {
+      names.add(table.rowType().getFieldNames().get(column));
+    }
     return json.toString();
   }
 }

@@ -6,6 +6,7 @@ import java.util.List;
 import javax.annotation.Nullable;
 
 import io.sluice.flink.ConnectorOptions.ScanStartupMode;
+import io.sluice.flink.MergeRules;
 import io.sluice.flink.StoreTable;
 import io.sluice.flink.lookup.LookupSettings;
 import io.sluice.flink.source.scan.PointQuery;
@@ -78,7 +79,7 @@ public final class SluiceTableSource
 
   @Override
   public ChangelogMode getChangelogMode() {
-    return settings.streaming() && table.hasPrimaryKey() ? ChangelogMode.all() : ChangelogMode.insertOnly();
+    return settings.streaming() && table.hasPrimaryKey() ? MergeRules.of(table).changelogMode() : ChangelogMode.insertOnly();
   }
 
   @Override

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 
 import io.sluice.flink.ConnectorOptions.DistributionMode;
+import io.sluice.flink.MergeRules;
 import io.sluice.flink.StoreTable;
 import io.sluice.flink.catalog.ConnectorTableFactory;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
@@ -127,9 +128,13 @@ final class SluiceTableSinkTest {
         .isInstanceOf(ValidationException.class)
         .hasMessageContaining("without fully specifying the primary key columns")
         .hasMessageContaining("'k'");
-    assertThatThrownBy(() -> sink(true, Map.of()).getSinkRuntimeProvider(new Targets(new int[][] {{1}, {2}})))
-        .isInstanceOf(ValidationException.class)
-        .hasMessageContaining("leaves out v, which is a partial update and not supported yet");
+    assertThat(sink(true, Map.of()).getSinkRuntimeProvider(new Targets(new int[][] {{1}, {2}}))).isNotNull();
+    for (String engine : List.of("first_row", "versioned")) {
+      assertThatThrownBy(
+              () -> sink(true, Map.of("table.merge-engine", engine)).getSinkRuntimeProvider(new Targets(new int[][] {{1}, {2}})))
+          .isInstanceOf(ValidationException.class)
+          .hasMessageContaining("merge engine " + engine + " does not support partial updates: the INSERT leaves out v");
+    }
     assertThatThrownBy(() -> sink(true, Map.of()).getSinkRuntimeProvider(new Targets(new int[][] {{1, 0}, {2}})))
         .isInstanceOf(ValidationException.class)
         .hasMessageContaining("nested column 'k'");
@@ -143,6 +148,55 @@ final class SluiceTableSinkTest {
     assertThatThrownBy(() -> ((SluiceTableSink) sink(false, Map.of())).applyRowLevelUpdate(List.of(), null))
         .isInstanceOf(UnsupportedOperationException.class)
         .hasMessage("UPDATE on table d.t is not possible: it has no primary key.");
+  }
+
+  @Test
+  void statementsOnMergeEnginesAreRefusedByTheirName() {
+    for (String engine : List.of("first_row", "versioned", "aggregation")) {
+      SluiceTableSink sink = (SluiceTableSink) sink(true, Map.of("table.merge-engine", engine));
+      assertThatThrownBy(() -> sink.applyRowLevelDelete(null))
+          .isInstanceOf(UnsupportedOperationException.class)
+          .hasMessage("DELETE on table d.t is not possible: its merge engine is " + engine + ".");
+      assertThatThrownBy(() -> sink.applyRowLevelUpdate(List.of(), null)).hasMessageContaining("UPDATE").hasMessageContaining(engine);
+    }
+    SluiceTableSink disabled = (SluiceTableSink) sink(true, Map.of("table.delete.behavior", "Disable"));
+    assertThatThrownBy(() -> disabled.applyRowLevelDelete(null)).hasMessageContaining("delete behavior set to 'disable'");
+  }
+
+  @Test
+  void onlyATableThatTakesRowsBackAsksForThem() {
+    Map<String, String> options = new HashMap<>(Map.of("table.merge-engine", "aggregation", "fields.v.agg", "SUM"));
+    assertThat(sink(true, options).getChangelogMode(ChangelogMode.all()).contains(RowKind.UPDATE_BEFORE)).isFalse();
+    options.put("table.delete.behavior", "retract");
+    DynamicTableSink sink = sink(true, options);
+    // Before the planner has asked, and for rows that never change, every function will do.
+    assertThat(sink.getSinkRuntimeProvider(new Targets(null))).isNotNull();
+    assertThat(sink.getChangelogMode(ChangelogMode.insertOnly())).isEqualTo(ChangelogMode.insertOnly());
+    assertThat(sink.getSinkRuntimeProvider(new Targets(null))).isNotNull();
+    assertThat(sink.getChangelogMode(ChangelogMode.all())).isEqualTo(ChangelogMode.all());
+    assertThat(sink.getSinkRuntimeProvider(new Targets(new int[][] {{0}, {1}}))).isNotNull();
+    assertThatThrownBy(() -> sink.copy().getSinkRuntimeProvider(new Targets(null)))
+        .isInstanceOf(ValidationException.class)
+        .hasMessageContaining("column 'w'")
+        .hasMessageContaining("only sum and product");
+  }
+
+  @Test
+  void theChangelogHoldsWhatTheRulesLetThrough() {
+    RowKind[] updates = {RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER};
+    assertThat(changelog(Map.of())).containsExactlyInAnyOrder(RowKind.values());
+    assertThat(changelog(Map.of("table.delete.behavior", "ignore"))).containsExactlyInAnyOrder(updates);
+    assertThat(changelog(Map.of("table.merge-engine", "versioned"))).containsExactlyInAnyOrder(updates);
+    assertThat(changelog(Map.of("table.merge-engine", "aggregation", "table.delete.behavior", "retract"))).containsExactlyInAnyOrder(updates);
+    assertThat(changelog(Map.of("table.merge-engine", "FIRST_ROW"))).containsExactly(RowKind.INSERT);
+    assertThat(changelog(Map.of("table.changelog.image", "wal")))
+        .containsExactlyInAnyOrder(RowKind.INSERT, RowKind.UPDATE_AFTER, RowKind.DELETE);
+    assertThat(changelog(Map.of("table.changelog.image", "WAL", "table.delete.behavior", "disable")))
+        .containsExactlyInAnyOrder(RowKind.INSERT, RowKind.UPDATE_AFTER);
+  }
+
+  private static java.util.Set<RowKind> changelog(Map<String, String> options) {
+    return MergeRules.of(table(true, options)).changelogMode().getContainedKinds();
   }
 
   @Test

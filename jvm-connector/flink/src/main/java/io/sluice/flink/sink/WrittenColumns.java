@@ -1,0 +1,95 @@
+package io.sluice.flink.sink;
+
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+import io.sluice.flink.MergeRules;
+import io.sluice.flink.StoreTable;
+import org.apache.flink.table.api.ValidationException;
+import org.apache.flink.table.catalog.Column;
+import org.apache.flink.table.catalog.ResolvedSchema;
+
+/** Which columns of a table an INSERT writes, and whether it may. */
+final class WrittenColumns {
+  private WrittenColumns() {}
+
+  /** All of them. */
+  static int[] all(StoreTable table) {
+    return IntStream.range(0, table.rowType().getFieldCount()).toArray();
+  }
+
+  /**
+   * Returns the positions of the columns that an INSERT names, in the table's order. Naming all of them in any order is an ordinary
+   * INSERT; naming some is a partial update.
+   *
+   * @param targets positions in the whole schema, as Flink gives them
+   * @throws ValidationException when the table cannot be written so, saying why
+   */
+  static int[] of(StoreTable table, ResolvedSchema schema, int[][] targets) {
+    Set<String> named = new HashSet<>();
+    for (int[] target : targets) {
+      String column = schema.getColumns().get(target[0]).getName();
+      if (target.length > 1) {
+        throw new ValidationException(
+            String.format("INSERT INTO %s cannot write a single field of the nested column '%s'.", table, column));
+      }
+      named.add(column);
+    }
+    List<String> missing =
+        schema.getColumns().stream()
+            .filter(Column::isPhysical)
+            .map(Column::getName)
+            .filter(name -> !named.contains(name))
+            .collect(Collectors.toList());
+    if (!missing.isEmpty()) {
+      checkPartial(table, named, missing);
+    }
+    List<String> columns = table.rowType().getFieldNames();
+    return IntStream.range(0, columns.size()).filter(i -> named.contains(columns.get(i))).toArray();
+  }
+
+  private static void checkPartial(StoreTable table, Set<String> named, List<String> missing) {
+    String columns = String.join(", ", missing);
+    if (!table.hasPrimaryKey()) {
+      throw new ValidationException(
+          String.format(
+              "Table %s does not support partial updates for table without primary key: the INSERT leaves out %s; name all columns.",
+              table, columns));
+    }
+    for (int key : table.primaryKey()) {
+      String column = table.rowType().getFieldNames().get(key);
+      if (!named.contains(column)) {
+        throw new ValidationException(
+            String.format(
+                "INSERT INTO %s without fully specifying the primary key columns is not possible: it leaves out '%s'.", table, column));
+      }
+    }
+    MergeRules rules = MergeRules.of(table);
+    if (!rules.takesPartialUpdates()) {
+      throw new ValidationException(
+          String.format(
+              "Table %s with merge engine %s does not support partial updates: the INSERT leaves out %s; name all columns.",
+              table, rules.engineName(), columns));
+    }
+    for (int i = 0; i < table.rowType().getFieldCount(); i++) {
+      String column = table.rowType().getFieldNames().get(i);
+      if (missing.contains(column) && !table.rowType().getTypeAt(i).isNullable()) {
+        throw new ValidationException(
+            String.format("INSERT INTO %s leaves out '%s', which is NOT NULL: a new key would have no value for it.", table, column));
+      }
+    }
+  }
+
+  /** Returns the names of those that are not part of the key. */
+  static String[] values(StoreTable table, int[] columns) {
+    int[] key = table.primaryKey();
+    return Arrays.stream(columns)
+        .filter(column -> Arrays.stream(key).noneMatch(k -> k == column))
+        .mapToObj(column -> table.rowType().getFieldNames().get(column))
+        .toArray(String[]::new);
+  }
+}
