@@ -74,13 +74,14 @@ final class MergeEngineITCase {
     assertThat(stored("SELECT * FROM t")).containsExactly("+I[1, a]", "+I[2, b]", "+I[3, c]");
     assertThat(session.explain("SELECT * FROM t")).doesNotContain("ChangelogNormalize");
     // Only a stream of inserts may flow into a log table.
-    session.submit("INSERT INTO log SELECT * FROM t").getJobClient().orElseThrow();
+    var job = session.submit("INSERT INTO log SELECT * FROM t").getJobClient().orElseThrow();
     FlinkSession.eventually(() -> stored("SELECT * FROM log").size(), 3);
     session.run("INSERT INTO t VALUES (3, 'again'), (4, 'd')");
     try (Running query = session.start("SELECT * FROM t")) {
       assertThat(query.nextSorted(4)).containsExactly("+I[1, a]", "+I[2, b]", "+I[3, c]", "+I[4, d]");
     }
     FlinkSession.eventually(() -> stored("SELECT * FROM log").size(), 4);
+    job.cancel().get();
   }
 
   // ---- versioned
@@ -134,13 +135,16 @@ final class MergeEngineITCase {
         "CREATE TABLE v (k INT, v INT, w INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('table.merge-engine' = 'versioned',"
             + " 'table.merge-engine.versioned.ver-column' = 'v')",
         "CREATE TABLE d (k INT, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('table.delete.behavior' = 'disable')");
-    session.set("execution.runtime-mode", "batch");
-    for (String[] table : new String[][] {{"f", "first_row"}, {"v", "versioned"}}) {
-      refused("INSERT INTO " + table[0] + " (k, w) VALUES (1, 1)", ValidationException.class, table[1], "does not support partial updates");
-      refused("DELETE FROM " + table[0] + " WHERE k = 1", UnsupportedOperationException.class, "DELETE", table[1]);
-      refused("UPDATE " + table[0] + " SET w = 1 WHERE k = 1", UnsupportedOperationException.class, "UPDATE", table[1]);
+    try (FlinkSession batch = FlinkSession.batch(directory, 2)) {
+      for (String[] table : new String[][] {{"f", "first_row"}, {"v", "versioned"}}) {
+        String name = table[0];
+        Refusal.assertRefused(
+            batch, "INSERT INTO " + name + " (k, w) VALUES (1, 1)", ValidationException.class, table[1], "does not support partial updates");
+        Refusal.assertRefused(batch, "DELETE FROM " + name + " WHERE k = 1", UnsupportedOperationException.class, "DELETE", table[1]);
+        Refusal.assertRefused(batch, "UPDATE " + name + " SET w = 1 WHERE k = 1", UnsupportedOperationException.class, "UPDATE", table[1]);
+      }
+      Refusal.assertRefused(batch, "DELETE FROM d WHERE k = 1", UnsupportedOperationException.class, "delete behavior set to 'disable'");
     }
-    refused("DELETE FROM d WHERE k = 1", UnsupportedOperationException.class, "delete behavior set to 'disable'");
   }
 
   @Test
@@ -198,7 +202,7 @@ final class MergeEngineITCase {
     session.run(
         "CREATE TABLE t (k INT, b BYTES, PRIMARY KEY (k) NOT ENFORCED) WITH ('table.merge-engine' = 'aggregation', 'fields.b.agg' = 'rbm32')",
         "INSERT INTO t VALUES (1, CAST(" + one + " AS BYTES)), (1, CAST(" + two + " AS BYTES))");
-    assertThat(stored("SELECT k, HEX(DECODE(b, 'ISO-8859-1')) FROM t")).hasSize(1);
+    assertThat(stored("SELECT b FROM t")).containsExactly("+I[[58, 48, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 16, 0, 0, 0, 1, 0, 2, 0]]");
     refused("INSERT INTO t VALUES (1, CAST(x'00' AS BYTES))", Exception.class, "column 'b'", "no 32-bit roaring bitmap");
   }
 
@@ -265,12 +269,13 @@ final class MergeEngineITCase {
   void deletesAreAllowedIgnoredOrFailTheJob() {
     Row[] changes = {Row.ofKind(RowKind.INSERT, 1, 5), Row.ofKind(RowKind.INSERT, 2, 6), Row.ofKind(RowKind.DELETE, 1, 5)};
     for (String behavior : List.of("allow", "ignore")) {
-      session.run("CREATE TABLE " + behavior + " (k INT, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('table.delete.behavior' = '" + behavior + "')");
-      change(behavior, changes);
+      String table = "t_" + behavior;
+      session.run("CREATE TABLE " + table + " (k INT, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('table.delete.behavior' = '" + behavior + "')");
+      change(table, changes);
       boolean allowed = behavior.equals("allow");
-      String plan = session.environment().explainSql("SELECT * FROM " + behavior, ExplainDetail.CHANGELOG_MODE);
+      String plan = session.environment().explainSql("SELECT * FROM " + table, ExplainDetail.CHANGELOG_MODE);
       assertThat(plan).contains(allowed ? "changelogMode=[I,UB,UA,D]" : "changelogMode=[I,UB,UA]");
-      assertThat(stored("SELECT * FROM " + behavior)).isEqualTo(allowed ? List.of("+I[2, 6]") : List.of("+I[1, 5]", "+I[2, 6]"));
+      assertThat(stored("SELECT * FROM " + table)).isEqualTo(allowed ? List.of("+I[2, 6]") : List.of("+I[1, 5]", "+I[2, 6]"));
     }
     session.run("CREATE TABLE d (k INT, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('table.delete.behavior' = 'disable')");
     assertThatThrownBy(() -> change("d", changes)).hasStackTraceContaining("refuses deletes").hasStackTraceContaining("'disable'");
@@ -287,11 +292,11 @@ final class MergeEngineITCase {
       Row.ofKind(RowKind.DELETE, 9, 1),
     };
     for (String behavior : List.of("retract", "ignore")) {
-      session.run("CREATE TABLE " + behavior + " (k INT, v INT, PRIMARY KEY (k) NOT ENFORCED)" + options + behavior + "')");
-      change(behavior, sales);
+      session.run("CREATE TABLE t_" + behavior + " (k INT, v INT, PRIMARY KEY (k) NOT ENFORCED)" + options + behavior + "')");
+      change("t_" + behavior, sales);
     }
-    assertThat(stored("SELECT * FROM `retract`")).containsExactly("+I[1, 0]");
-    assertThat(stored("SELECT * FROM `ignore`")).containsExactly("+I[1, 140]");
+    assertThat(stored("SELECT * FROM t_retract")).containsExactly("+I[1, 0]");
+    assertThat(stored("SELECT * FROM t_ignore")).containsExactly("+I[1, 140]");
   }
 
   @Test
