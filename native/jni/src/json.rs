@@ -231,6 +231,13 @@ pub fn admin(store: &dyn Connection, operation: &str, json: &str) -> Result<Stri
         }
         "list_offsets" => answer(operation, json, |a: ListOffsets| store.list_offsets(&buckets(a.buckets), a.spec)),
         "table_stats" => answer(operation, json, |a: Path| store.table_stats(&a.path)),
+        "producer_offsets" => answer(operation, json, |a: Producer| {
+            let offsets = store.producer_offsets(&a.path, &a.producer)?;
+            Ok(offsets.into_iter().map(|(bucket, offset)| (bucket.bucket, offset)).collect::<Vec<_>>())
+        }),
+        "end_producer" => {
+            answer(operation, json, |a: EndProducer| store.end_producer(&a.path, &a.producer, a.part, a.parts))
+        }
         "acquire_snapshots" => answer(operation, json, |a: AcquireSnapshots| {
             store.acquire_snapshots(&buckets(a.buckets), &a.lease, a.lease_ms)
         }),
