@@ -13,6 +13,9 @@ const VERSION: &str = "table.merge-engine.versioned.ver-column";
 const DELETES: &str = "table.delete.behavior";
 const IMAGE: &str = "table.changelog.image";
 
+/// Options of a table.
+type Options = &'static [(&'static str, &'static str)];
+
 fn aggregation(columns: Vec<Column>, pairs: &[(&str, &str)]) -> TableDescriptor {
     with(of(columns, &["id"]), &[&[(ENGINE, "aggregation")][..], pairs].concat())
 }
@@ -64,7 +67,7 @@ fn what_goes_together_is_accepted() {
 #[test]
 fn what_does_not_go_together_is_named() {
     let home = home();
-    let cases: &[(&[(&str, &str)], &[&str])] = &[
+    let cases: &[(Options, &[&str])] = &[
         (&[(ENGINE, "versioned")], &["'versioned' needs option 'table.merge-engine.versioned.ver-column'"]),
         (&[(ENGINE, "versioned"), (VERSION, "nope")], &["'nope'", "does not have"]),
         (&[(ENGINE, "versioned"), (VERSION, "name")], &["'name'", "INT, BIGINT, TIMESTAMP, TIMESTAMP_LTZ", "STRING"]),
@@ -113,7 +116,7 @@ fn functions_named_by_options_become_those_of_the_columns() {
 #[test]
 fn functions_that_do_not_fit_are_named() {
     let home = home();
-    let cases: &[(&[(&str, &str)], &str)] = &[
+    let cases: &[(Options, &str)] = &[
         (&[("fields.amount.agg", "avg")], "Unknown aggregation function for column 'amount': 'avg'"),
         (&[("fields.amount.agg", "")], "Unknown aggregation function for column 'amount': ''"),
         (&[("fields.name.agg", "sum")], "Data type for sum column must be part of TINYINT"),
