@@ -9,6 +9,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("row", &["base"]),
     ("log", &["base", "row"]),
     ("kv", &["base", "row"]),
+    ("lake", &["base", "row"]),
     ("api", &["base", "row"]),
     ("store", &["api", "base", "kv", "log", "row"]),
     ("jni", &["api", "base", "row", "store"]),
@@ -18,6 +19,9 @@ const EDGES: &[(&str, &[&str])] = &[
 const OWNERS: &[(&str, &[&str])] = &[
     ("rocksdb", &["kv"]),
     ("roaring", &["kv"]),
+    ("parquet", &["lake"]),
+    ("apache-avro", &["lake"]),
+    ("object_store", &["lake"]),
     ("jni", &["jni"]),
     ("rand", &[]),
     ("tempfile", &[]),

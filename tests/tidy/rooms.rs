@@ -7,6 +7,8 @@ const OWNED: &[(&str, &[&str])] = &[
     ("std::fs", &["native/base/src/fs.rs"]),
     ("SystemTime", &["native/base/src/clock.rs"]),
     ("rocksdb", &["native/kv/src/"]),
+    ("parquet", &["native/lake/src/"]),
+    ("apache_avro", &["native/lake/src/"]),
     ("jni", &["native/jni/src/"]),
     ("rand", &[]),
     ("println", &[]),

@@ -81,6 +81,12 @@ pub trait Fs: Send + Sync + Debug {
     /// # Errors
     /// `NotFound`, `Io`.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
+    /// Gives the file `from` a second name within one file system, unless there is something of that name: then `false`.
+    /// Of many callers with the same `to` exactly one succeeds.
+    ///
+    /// # Errors
+    /// `NotFound`, `Io`, `Busy` (disk full).
+    fn link(&self, from: &Path, to: &Path) -> Result<bool>;
     /// Removes a file; a missing one is no error.
     ///
     /// # Errors
@@ -235,6 +241,14 @@ impl Fs for OsFs {
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         std::fs::rename(from, to).map_err(at("rename", from))
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> Result<bool> {
+        match std::fs::hard_link(from, to) {
+            Ok(()) => Ok(true),
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+            Err(e) => Err(at("link", from)(e)),
+        }
     }
 
     fn remove(&self, path: &Path) -> Result<()> {

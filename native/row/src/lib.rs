@@ -4,6 +4,7 @@
 
 mod arrow;
 mod binary;
+mod binary_read;
 mod bucket;
 mod cells;
 mod change;
@@ -20,6 +21,7 @@ mod varint;
 
 pub use arrow::{arrow_field, arrow_schema, arrow_type};
 pub use binary::BinaryRowWriter;
+pub use binary_read::columns_of_binary_row;
 pub use bucket::BucketFunction;
 pub use change::ChangeKind;
 pub use compacted::{BoundRows, RowDecoder, RowEncoder, RowsBuilder};

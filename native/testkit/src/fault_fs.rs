@@ -266,6 +266,17 @@ impl Fs for FaultFs {
         Ok(())
     }
 
+    fn link(&self, from: &Path, to: &Path) -> Result<bool> {
+        self.allow("link", from, true)?;
+        let mut disk = lock(&self.disk);
+        let file = disk.opened(from).map_err(|e| Error::io("link", e))?;
+        let linked = OsFs.link(from, to)?;
+        if linked {
+            disk.linked(to, file);
+        }
+        Ok(linked)
+    }
+
     fn remove(&self, path: &Path) -> Result<()> {
         self.allow("remove", path, false)?;
         let mut disk = lock(&self.disk);

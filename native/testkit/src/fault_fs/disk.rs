@@ -85,6 +85,12 @@ impl Disk {
         self.note(path, EntryChange::Put(path.to_owned(), file));
     }
 
+    /// A second name for a file.
+    pub(super) fn linked(&mut self, to: &Path, file: Arc<Mutex<DiskFile>>) {
+        self.current.insert(to.to_owned(), Arc::clone(&file));
+        self.note(to, EntryChange::Put(to.to_owned(), file));
+    }
+
     /// Within one directory: entries of two directories would not change in one step here.
     pub(super) fn renamed(&mut self, from: &Path, to: &Path) {
         if let Some(file) = self.current.remove(from) {

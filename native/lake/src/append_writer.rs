@@ -1,0 +1,107 @@
+//! Rows of a log into one bucket of an append table.
+
+use crate::data_file::{Place, WrittenFiles};
+use crate::file_meta::FileMeta;
+use crate::manifest::Entry;
+use crate::parquet_writer::ParquetWriter;
+use crate::system_column::{OFFSET, append_columns};
+use crate::table::LakeTable;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, TimestampMillisecondArray};
+use sluice_base::{Error, Result};
+use std::sync::Arc;
+
+/// Bytes at which a file is ended and another begun: Paimon's own target for append tables.
+const FILE_BYTES: u64 = 256 << 20;
+
+/// Writes one bucket's rows in log order.
+#[derive(Debug)]
+pub struct AppendWriter<'t> {
+    table: &'t LakeTable,
+    bucket: i32,
+    place: Option<Place>,
+    file: Option<OpenFile>,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct OpenFile {
+    name: String,
+    writer: ParquetWriter,
+    first_offset: i64,
+    last_offset: i64,
+}
+
+impl<'t> AppendWriter<'t> {
+    /// A writer for bucket number `bucket` of a partition, which the rows themselves name.
+    #[must_use]
+    pub const fn new(table: &'t LakeTable, bucket: i32) -> Self {
+        Self { table, bucket, place: None, file: None, entries: Vec::new() }
+    }
+
+    /// Appends a batch of the log: all of the table's columns in their order, the offset of the first row (the others follow
+    /// one by one), the time of its commit in ms since 1970. All rows must be of one partition.
+    ///
+    /// # Errors
+    /// `Internal` when the columns are not those of the table; `Io`, `Busy` about `Disk`.
+    pub fn write(&mut self, rows: &RecordBatch, first_offset: i64, timestamp_ms: i64) -> Result<()> {
+        if rows.num_rows() == 0 {
+            return Ok(());
+        }
+        let count = i64::try_from(rows.num_rows()).unwrap_or(i64::MAX);
+        let place = match &mut self.place {
+            Some(place) => place,
+            None => self.place.insert(Place::new(self.table, rows, self.bucket)?),
+        };
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => {
+                let (name, writer) = place.begin("data", append_columns(self.table.schema()))?;
+                self.file.insert(OpenFile { name, writer, first_offset, last_offset: first_offset })
+            }
+        };
+        let mut arrays = rows.columns().to_vec();
+        if has_system_columns(self.table, rows.num_columns())? {
+            arrays.push(Arc::new(Int64Array::from_iter_values(first_offset..first_offset + count)) as ArrayRef);
+            arrays.push(Arc::new(TimestampMillisecondArray::from_value(timestamp_ms, rows.num_rows())));
+        }
+        file.writer.write(&arrays)?;
+        file.last_offset = first_offset + count - 1;
+        if file.writer.bytes() >= FILE_BYTES { self.end_file() } else { Ok(()) }
+    }
+
+    fn end_file(&mut self) -> Result<()> {
+        let (Some(file), Some(place)) = (self.file.take(), &self.place) else { return Ok(()) };
+        let mut meta = FileMeta::append(file.name, self.table.schema().id);
+        meta.row_count = i64::try_from(file.writer.rows()).unwrap_or(i64::MAX);
+        meta.min_sequence = file.first_offset;
+        meta.max_sequence = file.last_offset;
+        meta.creation_time = Some(self.table.now_ms());
+        meta.file_size = i64::try_from(file.writer.finish()?).unwrap_or(i64::MAX);
+        self.entries.push(place.entry(meta));
+        Ok(())
+    }
+
+    /// Ends the files, which are then durable.
+    ///
+    /// # Errors
+    /// `Io`, `Busy` about `Disk`.
+    pub fn finish(mut self) -> Result<WrittenFiles> {
+        self.end_file()?;
+        let names = self.place.map(Place::take_names).unwrap_or_default();
+        Ok(WrittenFiles { data: self.entries, changelog: Vec::new(), names })
+    }
+}
+
+/// Whether the lake table has columns of its own behind the `given` ones of the store's.
+///
+/// # Errors
+/// `Internal` when the number of columns fits neither with nor without them.
+pub(crate) fn has_system_columns(table: &LakeTable, given: usize) -> Result<bool> {
+    let columns = &table.schema().schema.columns;
+    let has = table.schema().schema.index_of(OFFSET).is_some();
+    if columns.len() != given + if has { 2 } else { 0 } {
+        let message = format!("{given} columns given for lake table {} of {}", table.path(), columns.len());
+        return Err(Error::internal(message));
+    }
+    Ok(has)
+}

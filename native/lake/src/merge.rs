@@ -1,0 +1,187 @@
+//! Merging runs that are sorted by key into the newest row of each key.
+//!
+//! Memory: one batch of every run, and those that the rows being put out are in.
+
+use crate::keyed_writer::{key_rows, retracts};
+use crate::parquet_reader::ParquetReader;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int8Type, Int64Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_row::Rows;
+use arrow_select::interleave::interleave;
+use sluice_base::{Error, Result};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// A batch of a run: its keys to compare, sequence numbers, kinds, and the columns wanted.
+struct Block {
+    keys: Rows,
+    sequences: ArrayRef,
+    kinds: ArrayRef,
+    columns: Vec<ArrayRef>,
+    rows: usize,
+}
+
+/// One sorted file being read.
+struct Run {
+    reader: ParquetReader,
+    key_columns: usize,
+}
+
+impl Run {
+    /// The next batch that has rows. The reader gives sequence numbers, kinds, keys, then the columns wanted.
+    fn next(&mut self) -> Result<Option<Block>> {
+        while let Some((mut columns, rows)) = self.reader.next()? {
+            if rows == 0 {
+                continue;
+            }
+            let wanted = columns.split_off(2 + self.key_columns);
+            let keys = key_rows(&columns[2..])?;
+            let mut system = columns.into_iter();
+            let (Some(sequences), Some(kinds)) = (system.next(), system.next()) else { break };
+            if sequences.as_primitive_opt::<Int64Type>().is_none() || kinds.as_primitive_opt::<Int8Type>().is_none() {
+                return Err(Error::corrupt("a data file's sequence numbers or kinds are of a wrong type"));
+            }
+            return Ok(Some(Block { keys, sequences, kinds, columns: wanted, rows }));
+        }
+        Ok(None)
+    }
+}
+
+impl Block {
+    fn sequence(&self, row: usize) -> i64 {
+        self.sequences.as_primitive::<Int64Type>().value(row)
+    }
+
+    fn retracts(&self, row: usize) -> bool {
+        retracts(self.kinds.as_primitive::<Int8Type>().value(row))
+    }
+}
+
+/// Where a run stands: its key bytes, then newest first.
+#[derive(Debug, PartialEq, Eq)]
+struct Head {
+    key: Box<[u8]>,
+    sequence: Reverse<i64>,
+    run: usize,
+}
+
+impl Ord for Head {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (&self.key, self.sequence, self.run).cmp(&(&other.key, other.sequence, other.run))
+    }
+}
+
+impl PartialOrd for Head {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The newest rows of all keys, in key order; keys whose newest change takes them away are left out.
+pub(crate) struct Merge {
+    runs: Vec<Run>,
+    /// The batch that each run is in, as a number in `blocks`, and the row.
+    cursors: Vec<(usize, usize)>,
+    blocks: Vec<Block>,
+    heads: BinaryHeap<Reverse<Head>>,
+    batch_rows: usize,
+}
+
+impl std::fmt::Debug for Merge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Merge").field("runs", &self.runs.len()).finish_non_exhaustive()
+    }
+}
+
+impl Merge {
+    /// Merges files whose readers give sequence number, kind, `key_columns` key columns, then the columns wanted.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub(crate) fn new(readers: Vec<ParquetReader>, key_columns: usize, batch_rows: usize) -> Result<Self> {
+        let runs: Vec<Run> = readers.into_iter().map(|reader| Run { reader, key_columns }).collect();
+        let cursors = vec![(usize::MAX, 0); runs.len()];
+        let mut merge =
+            Self { runs, cursors, blocks: Vec::new(), heads: BinaryHeap::new(), batch_rows: batch_rows.max(1) };
+        for run in 0..merge.runs.len() {
+            merge.load(run)?;
+        }
+        Ok(merge)
+    }
+
+    /// Takes the next batch of a run in.
+    fn load(&mut self, run: usize) -> Result<()> {
+        if let Some(block) = self.runs[run].next()? {
+            self.cursors[run] = (self.blocks.len(), 0);
+            self.blocks.push(block);
+            self.push_head(run);
+        }
+        Ok(())
+    }
+
+    fn push_head(&mut self, run: usize) {
+        let (block, row) = self.cursors[run];
+        let block = &self.blocks[block];
+        let key = block.keys.row(row).as_ref().into();
+        self.heads.push(Reverse(Head { key, sequence: Reverse(block.sequence(row)), run }));
+    }
+
+    /// Moves a run on by one row.
+    fn step(&mut self, run: usize) -> Result<()> {
+        let (block, row) = self.cursors[run];
+        if row + 1 < self.blocks[block].rows {
+            self.cursors[run] = (block, row + 1);
+            self.push_head(run);
+            return Ok(());
+        }
+        self.load(run)
+    }
+
+    /// The next rows: their columns, and how many.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub(crate) fn next(&mut self) -> Result<Option<(Vec<ArrayRef>, usize)>> {
+        self.forget_blocks();
+        let mut chosen: Vec<(usize, usize)> = Vec::with_capacity(self.batch_rows);
+        while chosen.len() < self.batch_rows {
+            let Some(Reverse(head)) = self.heads.pop() else { break };
+            let (block, row) = self.cursors[head.run];
+            if !self.blocks[block].retracts(row) {
+                chosen.push((block, row));
+            }
+            self.step(head.run)?;
+            // Older changes of the same key.
+            while let Some(Reverse(older)) = self.heads.peek().filter(|Reverse(next)| next.key == head.key) {
+                let run = older.run;
+                self.heads.pop();
+                self.step(run)?;
+            }
+        }
+        if chosen.is_empty() {
+            return Ok(None);
+        }
+        let width = self.blocks.first().map_or(0, |b| b.columns.len());
+        let column = |i: usize| {
+            let arrays: Vec<&dyn Array> = self.blocks.iter().map(|b| b.columns[i].as_ref()).collect();
+            interleave(&arrays, &chosen)
+        };
+        let columns = (0..width).map(column).collect::<Result<Vec<_>, _>>();
+        let columns = columns.map_err(|e| Error::internal(format!("cannot merge lake rows: {e}")).with_source(e))?;
+        Ok(Some((columns, chosen.len())))
+    }
+
+    /// Drops batches that no run is in any more.
+    fn forget_blocks(&mut self) {
+        let mut blocks: Vec<Option<Block>> = std::mem::take(&mut self.blocks).into_iter().map(Some).collect();
+        for cursor in &mut self.cursors {
+            if let Some(block) = blocks.get_mut(cursor.0).and_then(Option::take) {
+                *cursor = (self.blocks.len(), cursor.1);
+                self.blocks.push(block);
+            } else {
+                *cursor = (usize::MAX, 0);
+            }
+        }
+    }
+}

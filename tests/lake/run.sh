@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Paimon tables of every kind, written by us and read by pypaimon and by Paimon's Java; closes with `N passed, N failed`.
+#
+#   tests/lake/run.sh [DIRECTORY]    leaves the warehouse there (default: a temporary one)
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+: "${SLUICE_PAIMON:?run bin/setup, then: eval \"\$(bin/setup --env)\"}"
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/sluice-lake.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+warehouse=${1:-$scratch/warehouse}
+mkdir -p "$warehouse"
+
+cd "$root"
+SLUICE_LAKE_WAREHOUSE=$warehouse cargo test --quiet --locked -p sluice-lake --test judged
+passed=0 failed=0
+judge() { # name, command...
+  local name=$1 out=$scratch/$1.log p f; shift
+  timeout --kill-after=10 300 "$@" 2>&1 | tee "$out" || true
+  read -r p f <<<"$(sed -n 's/^\([0-9][0-9]*\) passed, \([0-9][0-9]*\) failed$/\1 \2/p' "$out" | tail -1)"
+  # A judge that fell silent has not agreed.
+  passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1}))
+  echo "$name: ${p:-0} tables read right, ${f:-all} not"
+}
+judge pypaimon "$SLUICE_PAIMON/python/bin/python" tests/lake/judge.py "$warehouse"
+jars="$SLUICE_PAIMON/jars/*:$(printf '%s:' "$FLINK_HOME"/lib/log4j-*.jar)"
+"$JAVA_HOME/bin/javac" -d "$scratch/classes" -cp "$jars" tests/lake/Judge.java
+judge java "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Judge "$warehouse"
+echo "$passed passed, $failed failed"
+((failed == 0 && passed > 0))
