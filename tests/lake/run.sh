@@ -24,7 +24,13 @@ judge() { # name, command...
 }
 judge pypaimon "$SLUICE_PAIMON/python/bin/python" tests/lake/judge.py "$warehouse"
 jars="$SLUICE_PAIMON/jars/*:$(printf '%s:' "$FLINK_HOME"/lib/log4j-*.jar)"
-"$JAVA_HOME/bin/javac" -d "$scratch/classes" -cp "$jars" tests/lake/Judge.java
+"$JAVA_HOME/bin/javac" -d "$scratch/classes" -cp "$jars" tests/lake/Judge.java tests/lake/Compact.java
 judge java "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Judge "$warehouse"
+
+# Java compacts what we wrote; we read that and bring a round on top; all judge again.
+"$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Compact "$warehouse"
+SLUICE_LAKE_WAREHOUSE=$warehouse cargo test --quiet --locked -p sluice-lake --test judged -- --ignored --exact tables_that_java_has_compacted
+judge pypaimon-after-compaction "$SLUICE_PAIMON/python/bin/python" tests/lake/judge.py "$warehouse"
+judge java-after-compaction "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Judge "$warehouse"
 echo "$passed passed, $failed failed"
 ((failed == 0 && passed > 0))

@@ -6,8 +6,9 @@ use crate::manifest::Entry;
 use crate::parquet_writer::ParquetWriter;
 use crate::system_column::{OFFSET, append_columns};
 use crate::table::LakeTable;
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, TimestampMillisecondArray};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, TimestampMillisecondArray, new_null_array};
 use sluice_base::{Error, Result};
+use sluice_row::arrow_type;
 use std::sync::Arc;
 
 /// Bytes at which a file is ended and another begun: Paimon's own target for append tables.
@@ -59,12 +60,8 @@ impl<'t> AppendWriter<'t> {
                 self.file.insert(OpenFile { name, writer, first_offset, last_offset: first_offset })
             }
         };
-        let mut arrays = rows.columns().to_vec();
-        if has_system_columns(self.table, rows.num_columns())? {
-            arrays.push(Arc::new(Int64Array::from_iter_values(first_offset..first_offset + count)) as ArrayRef);
-            arrays.push(Arc::new(TimestampMillisecondArray::from_value(timestamp_ms, rows.num_rows())));
-        }
-        file.writer.write(&arrays)?;
+        let offsets: ArrayRef = Arc::new(Int64Array::from_iter_values(first_offset..first_offset + count));
+        file.writer.write(&all_columns(self.table, rows, offsets, timestamp_ms)?)?;
         file.last_offset = first_offset + count - 1;
         if file.writer.bytes() >= FILE_BYTES { self.end_file() } else { Ok(()) }
     }
@@ -92,16 +89,30 @@ impl<'t> AppendWriter<'t> {
     }
 }
 
-/// Whether the lake table has columns of its own behind the `given` ones of the store's.
+/// All columns of the lake table: those given, NULL for those that were added since, then the two of tiering.
 ///
 /// # Errors
-/// `Internal` when the number of columns fits neither with nor without them.
-pub(crate) fn has_system_columns(table: &LakeTable, given: usize) -> Result<bool> {
-    let columns = &table.schema().schema.columns;
-    let has = table.schema().schema.index_of(OFFSET).is_some();
-    if columns.len() != given + if has { 2 } else { 0 } {
-        let message = format!("{given} columns given for lake table {} of {}", table.path(), columns.len());
+/// `Internal` when more columns are given than the lake table has.
+pub(crate) fn all_columns(
+    table: &LakeTable,
+    rows: &RecordBatch,
+    offsets: ArrayRef,
+    timestamp_ms: i64,
+) -> Result<Vec<ArrayRef>> {
+    let schema = &table.schema().schema;
+    let has_system_columns = schema.index_of(OFFSET).is_some();
+    let own = schema.columns.len() - if has_system_columns { 2 } else { 0 };
+    let given = rows.num_columns();
+    if given > own {
+        let message = format!("{given} columns given for lake table {}, which has {own}", table.path());
         return Err(Error::internal(message));
     }
-    Ok(has)
+    let mut arrays = rows.columns().to_vec();
+    let added = schema.columns.iter().take(own).skip(given);
+    arrays.extend(added.map(|c| new_null_array(&arrow_type(&c.data_type), rows.num_rows())));
+    if has_system_columns {
+        arrays.push(offsets);
+        arrays.push(Arc::new(TimestampMillisecondArray::from_value(timestamp_ms, rows.num_rows())));
+    }
+    Ok(arrays)
 }

@@ -5,7 +5,7 @@ use crate::partition::check_column;
 use crate::system_column::{is_reserved, tiering_columns};
 use crate::table_schema::TableSchema;
 use sluice_base::{Error, Result, Subject};
-use sluice_row::TableDescriptor;
+use sluice_row::{Column, TableDescriptor};
 use std::collections::BTreeMap;
 
 /// What begins the options that are handed on to the lake table.
@@ -39,13 +39,7 @@ pub enum SystemColumns {
 /// `Invalid` or `Unsupported` naming the column or option at fault.
 pub fn define(table: &TableDescriptor, system_columns: SystemColumns, now_ms: i64) -> Result<TableSchema> {
     let mut schema = table.schema.clone();
-    for column in &schema.columns {
-        if is_reserved(&column.name) {
-            let message = format!("column '{}': a lake table needs this name for itself; choose another", column.name);
-            return Err(Error::invalid(Subject::Column, message));
-        }
-        check_nesting(&column.name, &column.data_type)?;
-    }
+    schema.columns.iter().try_for_each(check_new_column)?;
     for name in &table.partition_key {
         schema.columns.iter().filter(|c| c.name == *name).try_for_each(check_column)?;
     }
@@ -64,6 +58,18 @@ pub fn define(table: &TableDescriptor, system_columns: SystemColumns, now_ms: i6
         comment: table.comment.clone(),
         time_millis: now_ms,
     })
+}
+
+/// Whether a lake table can have this column.
+///
+/// # Errors
+/// `Invalid` or `Unsupported` naming the column.
+pub(crate) fn check_new_column(column: &Column) -> Result<()> {
+    if is_reserved(&column.name) {
+        let message = format!("column '{}': a lake table needs this name for itself; choose another", column.name);
+        return Err(Error::invalid(Subject::Column, message));
+    }
+    check_nesting(&column.name, &column.data_type)
 }
 
 fn options(table: &TableDescriptor) -> Result<BTreeMap<String, String>> {

@@ -3,16 +3,17 @@
 //!
 //! Memory: changes wait until some [`BUFFER_BYTES`] are there; sorting them takes about twice that again.
 
-use crate::append_writer::has_system_columns;
+use crate::append_writer::all_columns;
 use crate::data_file::{Place, WrittenFiles};
 use crate::file_meta::{FileMeta, Statistics};
 use crate::manifest::Entry;
+use crate::parquet_writer::ParquetWriter;
 use crate::stored_row::StoredRows;
 use crate::system_column::keyed_columns;
 use crate::table::LakeTable;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int64Type};
-use arrow_array::{ArrayRef, Int8Array, Int64Array, RecordBatch, TimestampMillisecondArray, UInt32Array};
+use arrow_array::{ArrayRef, Int8Array, Int64Array, RecordBatch, UInt32Array};
 use arrow_row::{RowConverter, Rows, SortField};
 use arrow_schema::ArrowError;
 use arrow_select::{concat::concat, take::take};
@@ -91,18 +92,13 @@ impl<'t> KeyedWriter<'t> {
         if kinds.is_empty() {
             return Ok(());
         }
-        let with_system = has_system_columns(self.table, rows.num_columns())?;
         if self.place.is_none() {
             self.place = Some(Place::new(self.table, rows, self.bucket)?);
         }
         let offsets: ArrayRef = Arc::new(offsets.clone());
         let kinds: Int8Array = kinds.iter().map(|k| Some(value_kind(*k))).collect();
         let mut arrays: Vec<ArrayRef> = vec![Arc::clone(&offsets), Arc::new(kinds)];
-        arrays.extend(rows.columns().iter().cloned());
-        if with_system {
-            arrays.push(offsets);
-            arrays.push(Arc::new(TimestampMillisecondArray::from_value(timestamp_ms, rows.num_rows())));
-        }
+        arrays.extend(all_columns(self.table, rows, offsets, timestamp_ms)?);
         self.waiting_bytes += arrays.iter().map(|a| a.get_array_memory_size()).sum::<usize>();
         self.waiting.push(arrays);
         if self.waiting_bytes >= BUFFER_BYTES { self.write_waiting() } else { Ok(()) }
@@ -117,10 +113,20 @@ impl<'t> KeyedWriter<'t> {
         drop(batches);
         let sorted = Sorted::new(self.table, columns)?;
         let (table, Some(place)) = (self.table, &mut self.place) else { return Ok(()) };
-        self.data.push(sorted.write(table, place, "data", &sorted.newest)?);
-        if table.schema().option("changelog-producer") == Some("input") {
-            self.changelog.push(sorted.write(table, place, "changelog", &sorted.all)?);
+        let data = place.begin("data", keyed_columns(table.schema()))?;
+        if table.schema().option("changelog-producer") != Some("input") {
+            self.data.push(place.entry(sorted.write(table, data, &sorted.newest)?));
+            return Ok(());
         }
+        let changelog = place.begin("changelog", keyed_columns(table.schema()))?;
+        // Both files hold mostly the same rows: what one thread decodes and compresses, the other need not wait for.
+        let (data, changelog) = std::thread::scope(|scope| {
+            let changelog = scope.spawn(|| sorted.write(table, changelog, &sorted.all));
+            let data = sorted.write(table, data, &sorted.newest);
+            (data, changelog.join().unwrap_or_else(|_| Err(Error::internal("writing a changelog file panicked"))))
+        });
+        self.data.push(place.entry(data?));
+        self.changelog.push(place.entry(changelog?));
         Ok(())
     }
 
@@ -187,8 +193,8 @@ impl Sorted {
     }
 
     /// Writes the rows of `order` as one file.
-    fn write(&self, table: &LakeTable, place: &mut Place, prefix: &str, order: &UInt32Array) -> Result<Entry> {
-        let (name, mut writer) = place.begin(prefix, keyed_columns(table.schema()))?;
+    fn write(&self, table: &LakeTable, file: (String, ParquetWriter), order: &UInt32Array) -> Result<FileMeta> {
+        let (name, mut writer) = file;
         let mut sequences = (i64::MAX, i64::MIN);
         let mut retracting = 0;
         for start in (0..order.len()).step_by(SLICE_ROWS) {
@@ -210,7 +216,7 @@ impl Sorted {
         meta.delete_row_count = i64::try_from(retracting).ok();
         meta.creation_time = Some(table.now_ms());
         meta.file_size = i64::try_from(writer.finish()?).unwrap_or(i64::MAX);
-        Ok(place.entry(meta))
+        Ok(meta)
     }
 
     fn key_bounds(&self, order: &UInt32Array) -> Result<(Vec<u8>, Vec<u8>, Statistics)> {

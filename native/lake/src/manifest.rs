@@ -152,7 +152,7 @@ impl Manifests<'_> {
             file_size,
             added_files: count(added),
             deleted_files: count(entries.len() - added),
-            // Of one partition only is it certain what the smallest and the largest are.
+            // A reader that filters by partition then looks into every manifest.
             partitions: Statistics::unknown(self.partition_columns),
             schema_id: self.schema_id,
             min_bucket,

@@ -19,6 +19,9 @@ use std::sync::Arc;
 /// Bytes read ahead where the library reads a stretch of unknown length.
 const READ_AHEAD_BYTES: usize = 64 << 10;
 
+/// For each column of a table its type and its name in a file; `None` where the file does not have it.
+pub(crate) type FileColumns = Vec<(DataType, Option<String>)>;
+
 /// A file as the Parquet library sees it.
 #[derive(Debug, Clone)]
 struct Source {

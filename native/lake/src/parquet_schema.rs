@@ -109,7 +109,7 @@ fn decimal(name: &str, precision: u8, scale: u8, repetition: Repetition, id: i32
     let (precision, scale) = (i32::from(precision), i32::from(scale));
     let (physical, length) = match precision {
         ..=9 => (Physical::INT32, 0),
-        ..=18 => (Physical::INT64, 0),
+        10..=18 => (Physical::INT64, 0),
         _ => (Physical::FIXED_LEN_BYTE_ARRAY, decimal_bytes(precision)),
     };
     let flat = Type::primitive_type_builder(name, physical).with_repetition(repetition).with_length(length);

@@ -49,7 +49,7 @@ struct Group {
 }
 
 enum Leaf {
-    Arrow(ArrowColumnWriter),
+    Arrow(Box<ArrowColumnWriter>),
     /// Timestamps of more than 6 digits.
     Int96 {
         values: Vec<Int96>,
@@ -157,7 +157,7 @@ impl ParquetWriter {
     fn open_group(&self) -> Result<Group> {
         let index = self.writer.flushed_row_groups().len();
         let writers = self.factory.create_column_writers(index).map_err(failed)?;
-        let mut leaves: Vec<Leaf> = writers.into_iter().map(Leaf::Arrow).collect();
+        let mut leaves: Vec<Leaf> = writers.into_iter().map(|w| Leaf::Arrow(Box::new(w))).collect();
         // A flat column has one leaf; those of nested columns before it are counted by the schema.
         let descriptor = self.writer.schema_descr();
         for (leaf, place) in leaves.iter_mut().enumerate() {

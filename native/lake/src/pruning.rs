@@ -10,7 +10,6 @@ use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use parquet::file::metadata::ParquetMetaData;
 use parquet::schema::types::SchemaDescriptor;
 use sluice_row::DataType;
-use std::sync::Arc;
 
 /// A file whose bounds are asked.
 pub(crate) struct Pruning<'a> {
@@ -201,5 +200,5 @@ fn same_type(array: &ArrayRef, data_type: &ArrowType) -> Option<ArrayRef> {
         return None;
     }
     let data = array.to_data().into_builder().data_type(data_type.clone()).build().ok()?;
-    Some(arrow_array::make_array(data)).map(|a| Arc::clone(&a))
+    Some(arrow_array::make_array(data))
 }

@@ -3,7 +3,7 @@
 use crate::file_meta::FileMeta;
 use crate::manifest::{Entry, settle};
 use crate::merge::Merge;
-use crate::parquet_reader::{ParquetReader, Wanted};
+use crate::parquet_reader::{FileColumns, ParquetReader, Wanted};
 use crate::predicate::Predicate;
 use crate::snapshot::Snapshot;
 use crate::system_column::{SEQUENCE_NUMBER, VALUE_KIND};
@@ -13,7 +13,7 @@ use crate::{partition, stored_row::StoredRows};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use sluice_base::{Error, Result, Subject};
-use sluice_row::{DataType, arrow_field};
+use sluice_row::arrow_field;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -163,7 +163,7 @@ impl LakeScan {
             output.ok_or_else(|| Error::invalid(Subject::Column, "the projection names a column that is not there"))?;
         let schema = Arc::new(ArrowSchema::new(output));
         let source = match self.table.schema().schema.primary_key.is_empty() {
-            true => Source::Append(self.append(split, projection, options)?),
+            true => Source::Append(Box::new(self.append(split, projection, options)?)),
             false => Source::Keyed(Box::new(self.keyed(split, &projection, options)?)),
         };
         Ok(Rows { source, schema })
@@ -220,7 +220,7 @@ impl LakeScan {
     }
 
     /// For each column of the table its type and its name in a file: columns are found by id, whatever they were called.
-    fn columns_of(&self, file: &FileMeta) -> Result<Vec<(DataType, Option<String>)>> {
+    fn columns_of(&self, file: &FileMeta) -> Result<FileColumns> {
         if let Some(path) = &file.external_path {
             return Err(Error::unsupported(Subject::Table, format!("data file {path} lies outside of the lake table")));
         }
@@ -254,7 +254,7 @@ pub struct Rows {
 
 #[derive(Debug)]
 enum Source {
-    Append(Append),
+    Append(Box<Append>),
     Keyed(Box<Merge>),
 }
 
@@ -262,7 +262,7 @@ enum Source {
 #[derive(Debug)]
 struct Append {
     table: LakeTable,
-    files: VecDeque<(String, i64, Vec<(DataType, Option<String>)>)>,
+    files: VecDeque<(String, i64, FileColumns)>,
     projection: Vec<usize>,
     predicate: Option<Predicate>,
     batch_rows: usize,

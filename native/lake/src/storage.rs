@@ -3,9 +3,11 @@
 //! Names are relative to the warehouse, with `/` between their parts. A file is never changed in place.
 
 mod local;
+mod object;
 
 pub use local::LocalStorage;
 pub(crate) use local::unwrap_io;
+pub use object::ObjectStorage;
 
 use bytes::Bytes;
 use sluice_base::Result;

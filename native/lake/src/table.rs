@@ -79,6 +79,12 @@ impl LakeTable {
         Ok(Some(Self { path: path.clone(), storage, clock, directory, schema: Arc::new(schema) }))
     }
 
+    /// The same table with the schema that is the newest now.
+    pub(crate) fn reopened(&self) -> Result<Self> {
+        let opened = Self::open(Arc::clone(&self.storage), Arc::clone(&self.clock), &self.path)?;
+        opened.ok_or_else(|| Error::not_found(Subject::Table, format!("lake table {} was dropped", self.path)))
+    }
+
     /// Its database and name.
     #[must_use]
     pub const fn path(&self) -> &TablePath {

@@ -1,6 +1,6 @@
 //! The tables: all types, NULLs, odd partition values, upper-case and keyword columns, rounds without rows, keys of every type.
 
-use crate::warehouse::{Judged, Warehouse, bucket, column, descriptor, nullable};
+use crate::warehouse::{Changes, Judged, Warehouse, bucket, column, descriptor, nullable};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Date32Type;
 use arrow_array::{
@@ -137,7 +137,6 @@ fn bucketed(warehouse: &mut Warehouse) {
     let types = types_of(&columns);
     let mut wanted = descriptor(columns, &[]);
     (wanted.bucket_key, wanted.bucket_count) = (vec!["id".to_owned(), "name".to_owned()], Some(4));
-    wanted.custom_properties.insert("paimon.snapshot.num-retained.min".to_owned(), "100".to_owned());
     let table = warehouse.create("bucketed", &wanted, SystemColumns::LeftOut);
     let mut g = Gen::new(3);
     // Enough rounds that manifests are put together more than once.
@@ -250,7 +249,7 @@ fn random_changes(
     let types = table.types.clone();
     let mut current: Vec<Option<RecordBatch>> = vec![None; keys.num_rows()];
     for _ in 0..6 {
-        let mut of_bucket: Vec<Vec<(RecordBatch, Vec<ChangeKind>)>> = vec![Vec::new(); buckets as usize];
+        let mut of_bucket: Vec<Changes> = vec![Vec::new(); buckets as usize];
         for _ in 0..60 {
             let which = g.below(keys.num_rows());
             let fresh = g.batch(&types, 1);

@@ -1,0 +1,61 @@
+//! ADD COLUMN: the lake goes first, so that no row comes with a column that the lake does not know.
+
+use crate::definition::check_new_column;
+use crate::system_column::{OFFSET, TIMESTAMP};
+use crate::table::LakeTable;
+use sluice_base::{Error, ErrorKind, Result, Subject};
+use sluice_row::Column;
+
+/// How often another change of the schema may come in between.
+const ATTEMPTS: usize = 10;
+
+impl LakeTable {
+    /// The table with these nullable columns behind those of the user, in front of the columns that tiering adds. A column that is there
+    /// already with the same type is left alone, so that a change that was cut off can be made again.
+    ///
+    /// # Errors
+    /// `Conflict` about `Column` when there is one of that name and another type; `Invalid` or `Unsupported` about `Column` for one that a
+    /// lake table cannot have; `Io`, `Busy` about `Disk`.
+    pub fn add_columns(&self, columns: &[Column]) -> Result<Self> {
+        for _ in 0..ATTEMPTS {
+            let table = self.reopened()?;
+            let mut next = table.schema().clone();
+            let mut changed = false;
+            for column in columns {
+                check_new_column(column)?;
+                match next.schema.columns.iter().find(|c| c.name == column.name) {
+                    Some(found) if found.data_type.root == column.data_type.root => {}
+                    Some(found) => return Err(clash(&table, column, found)),
+                    None => {
+                        let of_ours = |c: &Column| c.name == OFFSET || c.name == TIMESTAMP;
+                        let at = next.schema.columns.iter().position(of_ours).unwrap_or(next.schema.columns.len());
+                        next.schema.columns.insert(at, Column { id: None, ..column.clone() });
+                        next.schema.assign_ids();
+                        changed = true;
+                    }
+                }
+            }
+            if !changed {
+                return Ok(table);
+            }
+            next.id += 1;
+            next.time_millis = self.now_ms();
+            if next.publish(self.storage().as_ref(), self.directory())? {
+                return self.reopened();
+            }
+        }
+        let message = format!("lake table {}: others keep changing its schema; try again", self.path());
+        Err(Error::new(ErrorKind::Busy, Subject::Table, message))
+    }
+}
+
+fn clash(table: &LakeTable, wanted: &Column, found: &Column) -> Error {
+    let message = format!(
+        "lake table {} has a column '{}' of type {} already, not {}; choose another name",
+        table.path(),
+        wanted.name,
+        found.data_type,
+        wanted.data_type
+    );
+    Error::new(ErrorKind::Conflict, Subject::Column, message)
+}
