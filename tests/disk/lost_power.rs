@@ -8,16 +8,13 @@ use crate::tables::{Table, descriptor, open};
 use crate::{Told, seed};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 #[test]
 fn nothing_acknowledged_is_lost() {
     let _told = Told;
-    // Open: about one seed in several ends with a key at an unexpected row; whether engine or test is wrong is not known yet.
-    if !std::env::var("SLUICE_LONG").is_ok_and(|v| v == "1") {
-        println!("not run without SLUICE_LONG=1: fails for some seeds, cause not found yet");
-        return;
-    }
     let Some(mut disk) = Disk::in_file(256) else { return };
     let home = disk.path().join("store");
     let mut random = StdRng::seed_from_u64(seed());
@@ -30,6 +27,11 @@ fn nothing_acknowledged_is_lost() {
         for (offers, table) in offers.iter_mut().zip(&tables) {
             offers.check(table);
         }
+        // While ext4 aborts, a sync may report success and keep nothing: it writes the pages, finds that the transaction with their place
+        // in the file is no longer running, and takes it for committed, though the abort ended it without a commit record. A plain
+        // program that appends and syncs sees the same. So what is acknowledged from here on may be lost; nothing before may.
+        let lies = Arc::new(AtomicBool::new(false));
+        offers.iter_mut().for_each(|o| o.doubt_after(&lies));
         let life = Duration::from_millis(random.random_range(50..400));
         std::thread::scope(|scope| {
             for (offers, table) in offers.iter_mut().zip(&tables) {
@@ -39,6 +41,7 @@ fn nothing_acknowledged_is_lost() {
                 });
             }
             std::thread::sleep(life);
+            lies.store(true, Ordering::SeqCst);
             disk.abort();
         });
         drop(store);

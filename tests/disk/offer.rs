@@ -10,6 +10,8 @@ use sluice_base::{Error, ErrorKind, Offset, Result, Subject};
 use sluice_row::ChangeKind;
 use sluice_testkit::{KeyModel, Logged};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a call may wait for a disk that is full.
@@ -18,6 +20,8 @@ const KEYS: i32 = 2_000;
 
 /// Rows offered to one table.
 pub struct Offers {
+    /// Once set, the disk may claim to have what it has not.
+    lies: Arc<AtomicBool>,
     random: StdRng,
     keyed: bool,
     seq: i64,
@@ -30,6 +34,7 @@ pub struct Offers {
 impl Offers {
     pub fn new(keyed: bool) -> Self {
         Self {
+            lies: Arc::default(),
             random: StdRng::seed_from_u64(seed() ^ u64::from(keyed)),
             keyed,
             seq: 0,
@@ -37,6 +42,11 @@ impl Offers {
             doubtful: BTreeMap::new(),
             values: BTreeMap::new(),
         }
+    }
+
+    /// What is acknowledged after `lies` was set counts as refused.
+    pub fn doubt_after(&mut self, lies: &Arc<AtomicBool>) {
+        self.lies = lies.clone();
     }
 
     fn row(&mut self, text: usize) -> Row {
@@ -55,15 +65,16 @@ impl Offers {
         let done = writer.write(&batch(&rows), &kinds);
         // A refused batch may have reached some of its buckets; what did is waited for.
         let done = done.and(writer.flush(PATIENCE));
+        let is_safe = done.is_ok() && !self.lies.load(Ordering::SeqCst);
         for row in rows {
             if self.keyed {
                 let values = self.values.entry(row.k).or_insert_with(|| vec![None]);
-                if done.is_ok() {
+                if is_safe {
                     values.clear();
                 }
                 values.push((kind(&row) != ChangeKind::Delete).then_some(row));
             } else {
-                let to = if done.is_ok() { &mut self.acknowledged } else { &mut self.doubtful };
+                let to = if is_safe { &mut self.acknowledged } else { &mut self.doubtful };
                 to.insert(row.seq, row);
             }
         }
@@ -107,8 +118,8 @@ impl Offers {
                 assert!(found.insert(seq), "row {seq} is there twice");
             }
         }
-        let lost = self.acknowledged.keys().find(|seq| !found.contains(seq));
-        assert_eq!(lost, None, "acknowledged rows are lost");
+        let lost: Vec<&i64> = self.acknowledged.keys().filter(|seq| !found.contains(seq)).collect();
+        assert!(lost.is_empty(), "acknowledged rows are lost: {lost:?}; the newest one is {}", self.seq);
         assert_eq!(table.row_count().unwrap(), i64::try_from(found.len()).ok());
     }
 
@@ -134,10 +145,10 @@ impl Offers {
     }
 }
 
-/// An error that says that there is no space and what to do.
+/// An error that says that there is no space and what to do. Only what was written in part may not be written again.
 #[track_caller]
 pub fn assert_refused(e: &Error) {
-    assert_eq!((e.kind(), e.subject()), (ErrorKind::Busy, Subject::Disk), "{e}");
-    assert!(e.kind().is_retryable());
+    let partly = e.message().contains("some rows of the batch are written");
+    assert_eq!((e.kind(), e.subject()), (if partly { ErrorKind::Io } else { ErrorKind::Busy }, Subject::Disk), "{e}");
     assert!(e.message().contains("No space left") && e.message().contains("free some space"), "{e}");
 }

@@ -1,11 +1,14 @@
 //! A disk that turns read-only: a clear error for writers, reads go on.
 
 use crate::Told;
+use crate::damage::copy_tree;
 use crate::full::EAGER;
 use crate::mount::Disk;
 use crate::offer::Offers;
 use crate::tables::{Table, descriptor, open};
+use sluice_api::Connection;
 use sluice_base::{Error, ErrorKind, Subject};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 fn assert_read_only(e: &Error) {
@@ -15,30 +18,77 @@ fn assert_read_only(e: &Error) {
     assert!(!text.contains("free some space"), "{e}");
 }
 
+/// A store on such a disk is opened for reading, whether it was closed or killed: what was acknowledged is there, writers are refused.
 #[test]
-fn opening_says_so() {
+fn an_opened_store_is_read() {
     let _told = Told;
-    let Some(disk) = Disk::in_memory(8) else { return };
-    let home = disk.path().join("store");
-    let mut offers = [Offers::new(false), Offers::new(true)];
-    {
-        let store = open(&home, &[]).unwrap();
-        for (offers, (name, keyed)) in offers.iter_mut().zip([("log", false), ("rows", true)]) {
-            let table = Table::create(&store, name, &descriptor(keyed, true, 2)).unwrap();
-            offers.offer(table.writer().unwrap().as_mut(), 100, 20).unwrap();
+    let small = &[("kv.write-buffer-size", "64kb")][..];
+    for (settings, clean) in [(&[][..], true), (&[][..], false), (small, false)] {
+        let Some(disk) = Disk::in_memory(64) else { return };
+        let home = disk.path().join("store");
+        let running = if clean { home.clone() } else { disk.path().join("running") };
+        let mut offers = [Offers::new(false), Offers::new(true)];
+        {
+            let store = open(&running, settings).unwrap();
+            let tables = [("log", false), ("rows", true), ("unused", true)]
+                .map(|(name, keyed)| Table::create(&store, name, &descriptor(keyed, true, 2)).unwrap());
+            for round in 0..8 {
+                for (offers, table) in offers.iter_mut().zip(&tables) {
+                    offers.offer(table.writer().unwrap().as_mut(), 100, 200).unwrap();
+                }
+                if round == 4 {
+                    // Some rows are in files, some in the log alone.
+                    store.acquire_snapshots(&tables[1].all_buckets(), "job", 60_000).unwrap();
+                }
+            }
+            if !clean {
+                // Files must not come and go while they are copied.
+                std::thread::sleep(Duration::from_secs(1));
+                copy_tree(&running, &home);
+            }
+        }
+        disk.remount("ro");
+        check_reading(&home, settings, &mut offers, &disk);
+        let store = open(&home, settings).unwrap();
+        for (offers, name) in offers.iter_mut().zip(["log", "rows"]) {
+            let table = Table::of(&store, name).unwrap();
+            offers.check(&table);
+            offers.offer(table.writer().unwrap().as_mut(), 60, 20).unwrap();
+            offers.check(&table);
         }
     }
-    disk.remount("ro");
-    for place in [home.clone(), disk.path().join("another")] {
-        let e = open(&place, &[]).unwrap_err();
-        assert_read_only(&e);
-        assert!(e.message().starts_with(&format!("cannot open the store in {}", place.display())), "{e}");
-    }
-    disk.remount("rw");
-    let store = open(&home, &[]).unwrap();
+}
+
+fn check_reading(home: &Path, settings: &[(&str, &str)], offers: &mut [Offers; 2], disk: &Disk) {
+    let store = open(home, settings).unwrap();
     for (offers, name) in offers.iter_mut().zip(["log", "rows"]) {
-        offers.check(&Table::of(&store, name).unwrap());
+        let table = Table::of(&store, name).unwrap();
+        offers.check(&table);
+        assert_read_only(&table.writer().map(|_| ()).unwrap_err());
     }
+    let unused = Table::of(&store, "unused").unwrap();
+    assert!(unused.log_from(0, 0).unwrap().is_empty() && unused.current(1).unwrap().is_empty());
+    assert_eq!(unused.get(&[1]).unwrap(), [None]);
+    assert_read_only(&Table::create(&store, "another", &descriptor(false, true, 1)).map(|_| ()).unwrap_err());
+    assert_read_only(&store.acquire_snapshots(&unused.all_buckets(), "job", 60_000).unwrap_err());
+    disk.remount("rw");
+    // What two processes may have open for reading, neither may write.
+    let e = unused.writer().map(|_| ()).unwrap_err();
+    assert_read_only(&e);
+    assert!(e.message().contains("open it again"), "{e}");
+    assert_read_only(&store.drop_table(&unused.path, false).unwrap_err());
+    store.close().unwrap();
+}
+
+#[test]
+fn a_store_cannot_be_made() {
+    let _told = Told;
+    let Some(disk) = Disk::in_memory(8) else { return };
+    disk.remount("ro");
+    let place = disk.path().join("store");
+    let e = open(&place, &[]).unwrap_err();
+    assert_read_only(&e);
+    assert!(e.message().starts_with(&format!("cannot open the store in {}", place.display())), "{e}");
 }
 
 /// What a kernel does that met a write error: the open files take nothing any more.

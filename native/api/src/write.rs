@@ -22,12 +22,16 @@ pub trait Writer: Send {
     /// `Delete` deletes by key, `UpdateBefore` is dropped (a table that retracts takes both as taking a row back). A log table takes
     /// appends only.
     /// Returns when the rows are ordered in their buckets; they become durable and visible by themselves within
-    /// milliseconds. Blocks (bounded) while too many bytes wait for the disk.
+    /// milliseconds. Blocks, for about a second at most, while too many bytes wait for the disk.
     ///
     /// # Errors
     /// `Invalid` about `Row` (NULL in a NOT NULL column, row too large, a delete that the table refuses): nothing of the batch is written.
     /// A row that cannot be merged with the one that is there (a DECIMAL sum of too many digits) is `Invalid` too, but rows of other buckets
-    /// may be written. `Busy` about `Disk` when the disk is full. Any error of an earlier batch that failed to become durable.
+    /// may be written. `Busy` about `Disk` when the disk is full or does not keep up: the same batch may be written again, then each of its
+    /// rows is there once (in a log table nothing of it was written; in a primary-key table some rows may be, which stay as they are; where
+    /// merging a row twice is not merging it once, it is `Io` then). `Io` about `Disk` when a log table's batch could be written in part only.
+    /// Any error of an earlier batch that failed to become durable. After an error other than these two the outcome of what was not flushed
+    /// is unknown: each of its rows is there, or will be when the store is opened again, or not.
     fn write(&mut self, batch: &RecordBatch, kinds: &[ChangeKind]) -> Result<()>;
     /// Waits until all rows handed over are durable and visible.
     ///

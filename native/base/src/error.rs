@@ -162,6 +162,13 @@ impl Error {
         self.subject
     }
 
+    /// Whether the operating system refused because the file system is read-only.
+    #[must_use]
+    pub fn is_read_only_disk(&self) -> bool {
+        let cause = self.source.as_ref().and_then(|cause| cause.downcast_ref::<std::io::Error>());
+        cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::ReadOnlyFilesystem)
+    }
+
     /// The sentence.
     #[must_use]
     pub fn message(&self) -> &str {

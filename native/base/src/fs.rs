@@ -119,6 +119,11 @@ pub trait Fs: Send + Sync + Debug {
     /// # Errors
     /// `Io`.
     fn lock(&self, path: &Path, holder: &str) -> Result<LockOutcome>;
+    /// Takes the lock on `path`, which must exist, together with others who want to read only; nothing is written.
+    ///
+    /// # Errors
+    /// `NotFound`, `Io`.
+    fn lock_shared(&self, path: &Path) -> Result<LockOutcome>;
 }
 
 /// The operating system's file system.
@@ -289,21 +294,33 @@ impl Fs for OsFs {
     fn lock(&self, path: &Path, holder: &str) -> Result<LockOutcome> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let file = file.map_err(at("open", path))?;
-        match file.try_lock() {
-            Ok(()) => {
-                let locked = LockedFile(OsFile { file, path: path.to_owned() });
-                locked.set_len(0)?;
-                locked.write_at(holder.as_bytes(), 0)?;
-                Ok(LockOutcome::Held(Arc::new(locked)))
-            }
-            Err(std::fs::TryLockError::WouldBlock) => {
-                let mut text = String::new();
-                // The holder may be writing its name this very moment; an empty name is still an answer.
-                let _ = (&file).read_to_string(&mut text);
-                Ok(LockOutcome::Taken(text.trim().to_owned()))
-            }
-            Err(std::fs::TryLockError::Error(e)) => Err(at("lock", path)(e)),
+        let tried = file.try_lock();
+        let outcome = locked(file, path, tried)?;
+        if let LockOutcome::Held(file) = &outcome {
+            file.set_len(0)?;
+            file.write_at(holder.as_bytes(), 0)?;
         }
+        Ok(outcome)
+    }
+
+    fn lock_shared(&self, path: &Path) -> Result<LockOutcome> {
+        let file = File::open(path).map_err(at("open", path))?;
+        let tried = file.try_lock_shared();
+        locked(file, path, tried)
+    }
+}
+
+/// What came of trying to lock a file.
+fn locked(file: File, path: &Path, tried: std::result::Result<(), std::fs::TryLockError>) -> Result<LockOutcome> {
+    match tried {
+        Ok(()) => Ok(LockOutcome::Held(Arc::new(LockedFile(OsFile { file, path: path.to_owned() })))),
+        Err(std::fs::TryLockError::WouldBlock) => {
+            let mut text = String::new();
+            // The holder may be writing its name this very moment; an empty name is still an answer.
+            let _ = (&file).read_to_string(&mut text);
+            Ok(LockOutcome::Taken(text.trim().to_owned()))
+        }
+        Err(std::fs::TryLockError::Error(e)) => Err(at("lock", path)(e)),
     }
 }
 

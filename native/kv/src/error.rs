@@ -29,6 +29,9 @@ pub(crate) fn convert(e: rocksdb::Error, what: &str, dir: &Path) -> Error {
             Rocks::Corruption => (ErrorKind::Corrupt, Subject::File, ""),
             Rocks::IOError => (ErrorKind::Io, Subject::File, ""),
             Rocks::Busy | Rocks::TimedOut | Rocks::TryAgain => (ErrorKind::Busy, Subject::Disk, ""),
+            Rocks::Incomplete => {
+                (ErrorKind::Busy, Subject::Disk, "; its files are written more slowly than rows come, or not at all")
+            }
             _ => (ErrorKind::Internal, Subject::File, ""),
         }
     };

@@ -3,14 +3,22 @@
 use crate::{error, mark::MARK_KEY, tuning};
 use rocksdb::{DB, DBRawIteratorWithThreadMode};
 use sluice_base::Result;
+use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::{path::PathBuf, sync::Arc};
+
+/// Changes by key that are not in RocksDB; `None` deletes.
+pub(crate) type Changes = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
 /// Lends the rows one after the other. Sees the rows as they were when it was made; keeps the directory open.
 pub struct KvIter {
     // Dropped before `db`, whose memory it uses.
     rows: DBRawIteratorWithThreadMode<'static, DB>,
-    started: bool,
+    /// Whether the row that `rows` stands on was lent.
+    lent: bool,
     dir: PathBuf,
+    /// What is laid over the rows, and from where on.
+    over: Option<(Arc<Changes>, Bound<Vec<u8>>)>,
     _db: Arc<DB>,
 }
 
@@ -29,7 +37,14 @@ impl KvIter {
         if rows.key() == Some(MARK_KEY) {
             rows.next();
         }
-        Self { rows, started: false, dir, _db: db.clone() }
+        Self { rows, lent: false, dir, over: None, _db: db.clone() }
+    }
+
+    /// The same walk with changes laid over it.
+    pub(crate) fn with_changes(mut self, changes: Option<Arc<Changes>>, from_key: Option<&[u8]>) -> Self {
+        let from = from_key.map_or(Bound::Unbounded, |key| Bound::Included(key.to_vec()));
+        self.over = changes.filter(|changes| !changes.is_empty()).map(|changes| (changes, from));
+        self
     }
 
     /// The next row as (key, value), or `None` behind the last.
@@ -37,15 +52,41 @@ impl KvIter {
     /// # Errors
     /// `Corrupt`, `Io`.
     pub fn next_row(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        if self.started && self.rows.valid() {
+        if self.lent && self.rows.valid() {
             self.rows.next();
         }
-        self.started = true;
+        self.lent = false;
         if !self.rows.valid() {
             self.rows.status().map_err(|e| error::convert(e, "scan", &self.dir))?;
-            return Ok(None);
         }
+        if self.over.is_some() {
+            return self.next_merged();
+        }
+        self.lent = true;
         Ok(self.rows.item())
+    }
+
+    /// The lower of the next row and the next change; of two with one key the change.
+    fn next_merged(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        let Self { rows, lent, over, dir, .. } = self;
+        let Some((changes, from)) = over else { return Ok(None) };
+        while let Some((key, change)) = changes.range::<Vec<u8>, _>((from.as_ref(), Bound::Unbounded)).next() {
+            if rows.key().is_some_and(|row| row < key.as_slice()) {
+                break;
+            }
+            if rows.key() == Some(key) {
+                rows.next();
+            }
+            *from = Bound::Excluded(key.clone());
+            if let Some(value) = change {
+                return Ok(Some((key, value)));
+            }
+        }
+        if !rows.valid() {
+            rows.status().map_err(|e| error::convert(e, "scan", dir))?;
+        }
+        *lent = true;
+        Ok(rows.item())
     }
 }
 

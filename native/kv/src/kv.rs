@@ -1,12 +1,13 @@
 //! One bucket's RocksDB.
 
+use crate::iter::Changes;
 use crate::row_cache::{Probe, Ticket};
 use crate::{KvIter, KvShared, Mark, error, mark::MARK_KEY, tuning};
-use rocksdb::{DB, WriteBatch, checkpoint::Checkpoint, properties};
+use rocksdb::{DB, Env, WriteBatch, checkpoint::Checkpoint, properties};
 use sluice_base::{Error, ErrorKind, Offset, Result, Subject};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// Latest row per key of one bucket. Many threads read; writes come one at a time.
@@ -23,17 +24,36 @@ pub struct Kv {
     owner: u32,
     /// What the last flush said if the full disk refused it.
     refused: Mutex<Option<String>>,
+    /// Where changes go that cannot be written.
+    unwritten: Option<RwLock<Arc<Changes>>>,
 }
 
 /// RocksDB looks for space every five seconds and then begins only when no flush is asked for. One that it must refuse takes it a second,
 /// of the one thread that serves all buckets: asked more often, it would never heal.
 const PAUSE_AFTER_REFUSAL: Duration = Duration::from_secs(2);
 
+/// A write waits so long while RocksDB does not keep up; then its caller decides.
+const STALL_MAX: Duration = Duration::from_secs(30);
+/// Time between two looks.
+const STALL_STEP: Duration = Duration::from_millis(1);
+
 #[derive(Debug, Clone, Copy)]
 struct Marks {
     now: Mark,
     /// The mark up to which rows are known to be in files.
     flushed: Offset,
+}
+
+fn batch_of<'a>(changes: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>, mark: Mark) -> WriteBatch {
+    let mut batch = WriteBatch::new();
+    for (key, value) in changes {
+        match value {
+            Some(value) => batch.put(key, value),
+            None => batch.delete(key),
+        }
+    }
+    batch.put(MARK_KEY, mark.to_bytes());
+    batch
 }
 
 fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -50,7 +70,29 @@ impl Kv {
         let fail = |e| error::convert(e, "open", dir);
         let db = DB::open_cf_with_opts(&tuning::options(shared), dir, [("default", tuning::options(shared))])
             .map_err(fail)?;
-        let stored = db.get_pinned(MARK_KEY).map_err(fail)?;
+        Self::from_db(db, dir, shared, None)
+    }
+
+    /// Opens the directory for reading, on a disk that cannot be written; a missing one has no rows. Changes are kept in memory only.
+    ///
+    /// # Errors
+    /// `Corrupt` naming the directory; `Io`.
+    pub fn open_read_only(dir: &Path, shared: &Arc<KvShared>) -> Result<Self> {
+        let fail = |e| error::convert(e, "open", dir);
+        let mut options = tuning::options(shared);
+        let db = if dir.join("CURRENT").exists() {
+            DB::open_cf_with_opts_for_read_only(&options, dir, [("default", options.clone())], false)
+        } else {
+            options.set_env(&Env::mem_env().map_err(fail)?);
+            // Nothing but a name in memory; one that is there already, for the wrapper of RocksDB makes missing ones on the disk.
+            let name = dir.ancestors().find(|d| d.is_dir()).unwrap_or(dir);
+            DB::open_cf_with_opts(&options, name, [("default", options.clone())])
+        };
+        Self::from_db(db.map_err(fail)?, dir, shared, Some(RwLock::default()))
+    }
+
+    fn from_db(db: DB, dir: &Path, shared: &Arc<KvShared>, unwritten: Option<RwLock<Arc<Changes>>>) -> Result<Self> {
+        let stored = db.get_pinned(MARK_KEY).map_err(|e| error::convert(e, "open", dir))?;
         let now = stored.map_or(Ok(Mark::default()), |v| Mark::from_bytes(&v, dir))?;
         Ok(Self {
             db: Arc::new(db),
@@ -60,7 +102,14 @@ impl Kv {
             owner: shared.next_owner.fetch_add(1, Ordering::Relaxed),
             shared: shared.clone(),
             refused: Mutex::new(None),
+            unwritten,
         })
+    }
+
+    /// The changes that no file has, of a directory that is open for reading only.
+    fn unwritten(&self) -> Option<Arc<Changes>> {
+        // Replaced whole.
+        self.unwritten.as_ref().map(|changes| changes.read().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
     /// How far the log is applied; zero for a new directory.
@@ -92,6 +141,9 @@ impl Kv {
     /// # Errors
     /// `Corrupt`, `Io`.
     pub fn get_with<R>(&self, key: &[u8], f: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        if let Some(row) = self.unwritten().as_ref().and_then(|changes| changes.get(key)) {
+            return Ok(f(row.as_deref()));
+        }
         let mut f = Some(f);
         let mut call = |row: Option<&[u8]>| f.take().map(|f| f(row));
         let answer = match self.shared.rows.get(self.owner, key, &mut call) {
@@ -113,8 +165,11 @@ impl Kv {
     /// `Corrupt`, `Io`; some rows may have been handed over before.
     pub fn multi_get(&self, keys: &[&[u8]], mut each: impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
         let mut missed: Vec<(usize, Ticket)> = Vec::new();
+        let unwritten = self.unwritten();
         for (i, key) in keys.iter().enumerate() {
-            if let Probe::Unknown(ticket) = self.shared.rows.get(self.owner, key, |row| each(i, row)) {
+            if let Some(row) = unwritten.as_ref().and_then(|changes| changes.get(*key)) {
+                each(i, row.as_deref());
+            } else if let Probe::Unknown(ticket) = self.shared.rows.get(self.owner, key, |row| each(i, row)) {
                 missed.push((i, ticket));
             }
         }
@@ -136,25 +191,24 @@ impl Kv {
         Ok(())
     }
 
-    /// Applies changes (`None` deletes) and the mark in one step. Fastest in key order. Not durable before a flush.
+    /// Applies changes (`None` deletes) and the mark in one step. Fastest in key order. Not durable before a flush. Waits some seconds
+    /// at most while RocksDB has too much to write out.
     ///
     /// # Errors
-    /// `Busy` about `Disk` when the disk is full; `Io`; `Corrupt`. Nothing is applied then.
+    /// `Busy` about `Disk` when the disk is full or too slow; `Io`; `Corrupt`. Nothing is applied then.
     pub fn write<'a>(
         &self,
         changes: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)> + Clone,
         mark: Mark,
     ) -> Result<()> {
-        let mut batch = WriteBatch::new();
-        for (key, value) in changes.clone() {
-            match value {
-                Some(value) => batch.put(key, value),
-                None => batch.delete(key),
-            }
-        }
-        batch.put(MARK_KEY, mark.to_bytes());
         let _gate = lock(&self.write_gate);
-        self.db.write_opt(batch, &tuning::write_options()).map_err(self.fail("write to"))?;
+        if let Some(unwritten) = &self.unwritten {
+            let mut all = unwritten.write().unwrap_or_else(PoisonError::into_inner);
+            Arc::make_mut(&mut all).extend(changes.map(|(key, row)| (key.to_vec(), row.map(<[u8]>::to_vec))));
+            lock(&self.marks).now = mark;
+            return Ok(());
+        }
+        self.write_when_taken(|| batch_of(changes.clone(), mark))?;
         for (key, value) in changes {
             self.shared.rows.put(self.owner, key, value);
         }
@@ -164,10 +218,45 @@ impl Kv {
         Ok(())
     }
 
+    /// RocksDB must not let this thread wait inside: a write that waits there for a flush is in the way of the recovery from that flush's
+    /// failure, and both wait for ever. So it refuses at once, and the wait is here.
+    fn write_when_taken(&self, batch: impl Fn() -> WriteBatch) -> Result<()> {
+        let errors = self.number(properties::BACKGROUND_ERRORS);
+        let deadline = Instant::now() + STALL_MAX;
+        loop {
+            let batch = batch();
+            let bytes = batch.size_in_bytes() as u64;
+            let Err(e) = self.db.write_opt(batch, &tuning::write_options()) else { return Ok(()) };
+            let stalled = e.kind() == rocksdb::ErrorKind::Incomplete;
+            // What failed in the background fails again for as long as the disk is as it is.
+            let may_pass = self.number(properties::BACKGROUND_ERRORS) == errors && Instant::now() < deadline;
+            if !stalled || !may_pass {
+                return Err(self.fail("write to")(e));
+            }
+            self.outlast_stall(bytes, errors, deadline);
+        }
+    }
+
+    /// Returns when RocksDB may take `bytes`, or a try will tell why it does not.
+    fn outlast_stall(&self, bytes: u64, errors: u64, deadline: Instant) {
+        let since = Instant::now();
+        while Instant::now() < deadline && self.number(properties::BACKGROUND_ERRORS) == errors {
+            if self.number(properties::IS_WRITE_STOPPED) == 0 {
+                let rate = self.number(properties::ACTUAL_DELAYED_WRITE_RATE);
+                // The refused try counts as written, so room for this one is there after twice its time.
+                let millis = 2_000 * bytes / rate.max(1);
+                if rate == 0 || since.elapsed() >= Duration::from_millis(millis) {
+                    return;
+                }
+            }
+            std::thread::sleep(STALL_STEP);
+        }
+    }
+
     /// All rows in key order as they are now, from a key on.
     #[must_use]
     pub fn scan(&self, from_key: Option<&[u8]>) -> KvIter {
-        KvIter::new(&self.db, self.dir.clone(), from_key)
+        KvIter::new(&self.db, self.dir.clone(), from_key).with_changes(self.unwritten(), from_key)
     }
 
     /// Rows whose key starts with `prefix`, in key order, until `each` answers false.

@@ -72,6 +72,8 @@ fn quiet(o: &mut Options) {
 pub(crate) fn write_options() -> WriteOptions {
     let mut w = WriteOptions::default();
     w.disable_wal(true);
+    // See `Kv::write_when_taken`.
+    w.set_no_slowdown(true);
     w.set_memtable_insert_hint_per_batch(true);
     w
 }

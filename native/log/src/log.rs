@@ -9,7 +9,7 @@ use self::durability::Syncing;
 use crate::header::stamp;
 use crate::index::Entry;
 use crate::lock::{lock, read, write};
-use crate::recover::{Opened, Recovery, recover};
+use crate::recover::{Mode, Opened, Recovery, recover};
 use crate::retention::{Age, may_go};
 use crate::segment::{Request, Segment, StoredBatch};
 use crate::{BatchHeader, LogSettings};
@@ -83,11 +83,47 @@ impl Log {
     pub fn open(fs: Arc<dyn Fs>, clock: Arc<dyn Clock>, dir: &Path, settings: LogSettings) -> Result<(Self, Recovery)> {
         settings.validate()?;
         fs.create_dir_all(dir)?;
-        let opened = recover(fs.as_ref(), dir, &settings)
+        Self::open_in(fs, clock, dir, settings, Mode { keep: Offset::MAX, repair: true })
+    }
+
+    /// Opens the log in `dir` for reading, on a disk that cannot be written: what [`Log::open`] would repair is passed over.
+    ///
+    /// # Errors
+    /// Those of [`Log::open`].
+    pub fn open_read_only(
+        fs: Arc<dyn Fs>,
+        clock: Arc<dyn Clock>,
+        dir: &Path,
+        settings: LogSettings,
+    ) -> Result<(Self, Recovery)> {
+        settings.validate()?;
+        Self::open_in(fs, clock, dir, settings, Mode { keep: Offset::MAX, repair: false })
+    }
+
+    /// Opens the log anew after a failed sync, without the batches at `keep` and behind. Nobody can tell which bytes of a failed sync are
+    /// on the disk: reading them gives what memory has, and the next sync takes them for written.
+    ///
+    /// # Errors
+    /// Those of [`Log::open`]; the log can then be opened so again.
+    pub fn reopen(&self, keep: Offset) -> Result<(Self, Recovery)> {
+        // What lies before the recovery point was synced and is not looked at.
+        let keep = keep.max(lock(&self.syncing).saved.map_or(keep, |point| point.offset));
+        let mode = Mode { keep, repair: true };
+        Self::open_in(Arc::clone(&self.fs), Arc::clone(&self.clock), &self.dir, self.settings.clone(), mode)
+    }
+
+    fn open_in(
+        fs: Arc<dyn Fs>,
+        clock: Arc<dyn Clock>,
+        dir: &Path,
+        settings: LogSettings,
+        mode: Mode,
+    ) -> Result<(Self, Recovery)> {
+        let opened = recover(fs.as_ref(), dir, &settings, mode)
             .map_err(|e| e.context(format_args!("while opening the log {}", dir.display())))?;
         let report = opened.report.clone();
         let log = Self::from_opened(fs, clock, dir, settings, opened)?;
-        if report.checked_bytes > 0 || report.cut.is_some() {
+        if mode.repair && (report.checked_bytes > 0 || report.cut.is_some()) {
             // Best effort (the disk may be full): without it the next opening checks the same again.
             let _ = log.save_point(&mut lock(&log.syncing));
         }

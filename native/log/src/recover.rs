@@ -60,12 +60,21 @@ pub(crate) struct Opened {
     pub report: Recovery,
 }
 
+/// How to open a log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mode {
+    /// Batches at this offset and behind are cut off, if they lie behind the recovery point.
+    pub keep: Offset,
+    /// Whether what a crash left is repaired. If not, it is passed over, nothing is written and the log takes no appends.
+    pub repair: bool,
+}
+
 /// Reads a directory of segments and makes it whole.
 ///
 /// # Errors
 /// `Unsupported` naming a file of a newer version; `Io`; `Busy` about `Disk`.
-pub(crate) fn recover(fs: &dyn Fs, dir: &Path, settings: &LogSettings) -> Result<Opened> {
-    let bases = list_segments(fs, dir)?;
+pub(crate) fn recover(fs: &dyn Fs, dir: &Path, settings: &LogSettings, mode: Mode) -> Result<Opened> {
+    let bases = list_segments(fs, dir, mode)?;
     let point = RecoveryPoint::load(fs, dir)?;
     // Retention may have passed the point; a segment behind it cannot have gone by itself.
     if let Some(lost) = point.filter(|p| bases.first().is_none_or(|first| *first < p.segment))
@@ -80,6 +89,7 @@ pub(crate) fn recover(fs: &dyn Fs, dir: &Path, settings: &LogSettings) -> Result
         fs,
         dir,
         settings,
+        mode,
         segments: Vec::with_capacity(bases.len()),
         scanned: Vec::new(),
         offset: bases.first().copied().unwrap_or(0),
@@ -104,9 +114,12 @@ pub(crate) fn recover(fs: &dyn Fs, dir: &Path, settings: &LogSettings) -> Result
 }
 
 /// Base offsets of the segments, in order. Indexes without a segment are removed.
-fn list_segments(fs: &dyn Fs, dir: &Path) -> Result<Vec<Offset>> {
+fn list_segments(fs: &dyn Fs, dir: &Path, mode: Mode) -> Result<Vec<Offset>> {
     let mut bases = Vec::new();
     let mut indexes = Vec::new();
+    if !mode.repair && !fs.exists(dir) {
+        return Ok(bases);
+    }
     for path in fs.list(dir)? {
         let stem = path.file_stem().and_then(|s| s.to_str()).filter(|s| s.len() == 20);
         let Some(base) = stem.and_then(|s| s.parse::<Offset>().ok()).filter(|base| *base >= 0) else { continue };
@@ -118,7 +131,7 @@ fn list_segments(fs: &dyn Fs, dir: &Path) -> Result<Vec<Offset>> {
     }
     bases.sort_unstable();
     for (base, path) in indexes {
-        if bases.binary_search(&base).is_err() {
+        if mode.repair && bases.binary_search(&base).is_err() {
             fs.remove(&path)?;
         }
     }
@@ -129,6 +142,7 @@ struct Recovering<'a> {
     fs: &'a dyn Fs,
     dir: &'a Path,
     settings: &'a LogSettings,
+    mode: Mode,
     segments: Vec<Arc<Segment>>,
     /// Files that were checked; their bytes may still be in memory only.
     scanned: Vec<Arc<dyn FsFile>>,
@@ -142,7 +156,7 @@ impl Recovering<'_> {
     /// Checks one segment from `start` (or its beginning) on. False: it and all behind it was never durable and must go.
     fn check_segment(&mut self, base: Offset, start: Option<RecoveryPoint>) -> Result<bool> {
         let path = log_path(self.dir, base);
-        let file = self.fs.open(&path)?;
+        let file = if self.mode.repair { self.fs.open(&path)? } else { self.fs.open_read(&path)? };
         let bytes = file.len()?;
         if self.offset != base && !self.segments.is_empty() && !self.explains_gap(base) {
             return Ok(false);
@@ -171,7 +185,9 @@ impl Recovering<'_> {
         if let Some(position) = scan.cut {
             self.report.cut_bytes += bytes - position;
             self.report.cut.get_or_insert((path, position));
-            file.set_len(position)?;
+            if self.mode.repair {
+                file.set_len(position)?;
+            }
         }
         self.scanned.push(file);
         Ok(true)
@@ -206,6 +222,7 @@ impl Recovering<'_> {
             timestamp_ms: start.timestamp_ms,
             index,
             interval: self.settings.index_interval_bytes,
+            keep: self.mode.keep,
             cut: None,
             lost,
             damaged: Vec::new(),
@@ -235,8 +252,10 @@ impl Recovering<'_> {
             let bytes = self.fs.open_read(&path)?.len()?;
             self.report.cut_bytes += bytes;
             self.report.checked_bytes += bytes;
-            self.fs.remove(&index_path(self.dir, *base))?;
-            self.fs.remove(&path)?;
+            if self.mode.repair {
+                self.fs.remove(&index_path(self.dir, *base))?;
+                self.fs.remove(&path)?;
+            }
         }
         if let Some(base) = bases.first() {
             self.report.cut.get_or_insert((log_path(self.dir, *base), 0));
@@ -246,15 +265,15 @@ impl Recovering<'_> {
 
     fn finish(self) -> Result<Opened> {
         // What was found may have been read from memory that never reached the disk; from here on it counts as durable.
-        for file in &self.scanned {
-            file.sync()?;
-        }
-        if !self.scanned.is_empty() || self.report.cut.is_some() {
-            self.fs.sync_dir(self.dir)?;
+        if self.mode.repair {
+            self.scanned.iter().try_for_each(|file| file.sync())?;
+            if !self.scanned.is_empty() || self.report.cut.is_some() {
+                self.fs.sync_dir(self.dir)?;
+            }
         }
         Ok(Opened {
             segments: self.segments,
-            appendable: self.appendable,
+            appendable: self.appendable && self.mode.repair,
             end: self.offset,
             last_timestamp_ms: self.timestamp_ms,
             point: None,
@@ -278,6 +297,7 @@ struct Scan {
     timestamp_ms: i64,
     index: Index,
     interval: u64,
+    keep: Offset,
     cut: Option<u64>,
     lost: bool,
     damaged: Vec<Damage>,
@@ -291,6 +311,10 @@ impl Scan {
         loop {
             match next_good(&mut walk, &path) {
                 Ok(None) => break,
+                Ok(Some(header)) if header.base_offset >= self.keep => {
+                    self.cut = Some(walk.position);
+                    break;
+                }
                 Ok(Some(header)) => {
                     self.note(&walk, &header, after_damage);
                     after_damage = false;

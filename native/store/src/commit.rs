@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -60,6 +61,7 @@ struct State {
 #[derive(Debug, Default)]
 pub(crate) struct CommitQueue {
     state: Mutex<State>,
+    finished: AtomicU64,
     ready: Condvar,
     idle: Condvar,
 }
@@ -107,7 +109,13 @@ impl CommitQueue {
         }
     }
 
+    /// How many commits have come to an end, well or not.
+    pub(crate) fn finished(&self) -> u64 {
+        self.finished.load(Ordering::Relaxed)
+    }
+
     fn finish(&self, bucket: Arc<dyn Committable>, outcome: Committed) {
+        self.finished.fetch_add(1, Ordering::Relaxed);
         let mut state = self.lock();
         state.running -= 1;
         match (outcome, bucket.stage()) {

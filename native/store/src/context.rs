@@ -3,7 +3,7 @@
 use crate::commit::CommitQueue;
 use crate::flow::Flow;
 use crate::{FlushPolicy, Settings};
-use sluice_base::{Clock, Fs, Result};
+use sluice_base::{Clock, Error, ErrorKind, Fs, Result, Subject};
 use sluice_kv::{KvSettings, KvShared};
 use sluice_log::LogSettings;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub(crate) struct Context {
     /// `<store>/data`.
     pub(crate) data_dir: PathBuf,
+    /// Whether the disk was read-only when the store was opened: then nothing is written before it is opened again.
+    pub(crate) read_only: bool,
     pub(crate) fs: Arc<dyn Fs>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: Settings,
@@ -23,7 +25,13 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(root: &Path, fs: Arc<dyn Fs>, clock: Arc<dyn Clock>, settings: &Settings) -> Result<Arc<Self>> {
+    pub(crate) fn new(
+        root: &Path,
+        fs: Arc<dyn Fs>,
+        clock: Arc<dyn Clock>,
+        settings: &Settings,
+        read_only: bool,
+    ) -> Result<Arc<Self>> {
         let kv = KvShared::new(&KvSettings {
             row_cache_bytes: settings.kv_row_cache_bytes,
             block_cache_bytes: settings.kv_block_cache_bytes,
@@ -33,6 +41,7 @@ impl Context {
         })?;
         Ok(Arc::new(Self {
             data_dir: root.join("data"),
+            read_only,
             fs,
             clock,
             settings: settings.clone(),
@@ -48,6 +57,22 @@ impl Context {
             index_interval_bytes: self.settings.index_interval_bytes,
             ..LogSettings::default()
         }
+    }
+
+    /// Refuses what needs a disk that can be written.
+    ///
+    /// # Errors
+    /// `Busy` about `Disk`.
+    pub(crate) fn writable(&self) -> Result<()> {
+        if !self.read_only {
+            return Ok(());
+        }
+        let store = self.data_dir.parent().unwrap_or(&self.data_dir).display();
+        let message = format!(
+            "the store in {store} is open for reading only, for its disk was read-only (Read-only file system) when it was opened; \
+             remount it for writing, then close the store and open it again"
+        );
+        Err(Error::new(ErrorKind::Busy, Subject::Disk, message))
     }
 
     /// Whether rows count as durable only once the disk has them.

@@ -21,11 +21,12 @@ const BEGINNINGS: &[&str] = &[LOCK_FILE, "STORE.tmp"];
 #[derive(Debug)]
 pub(crate) struct Directory {
     root: PathBuf,
+    read_only: bool,
     _lock: Arc<dyn FsFile>,
 }
 
 impl Directory {
-    /// Takes a directory over, making it a store when it is missing or empty.
+    /// Takes a directory over, making it a store when it is missing or empty. A store on a read-only disk is shared with others who read.
     ///
     /// # Errors
     /// `Busy` about `Store` naming the process that has it; `Invalid` about `Store` when it is something else than a store;
@@ -40,12 +41,23 @@ impl Directory {
             ))
         };
         create(fs, root).map_err(opening)?;
-        let lock = lock(fs, clock, root).map_err(|e| if e.subject() == Subject::Store { e } else { opening(e) })?;
+        let lock = match lock(fs, clock, root) {
+            Err(e) if is_store && e.is_read_only_disk() => {
+                let lock = taken(fs.lock_shared(&root.join(LOCK_FILE)).map_err(opening)?, root)?;
+                return Ok(Self { root: root.to_owned(), read_only: true, _lock: lock });
+            }
+            lock => lock.map_err(|e| if e.subject() == Subject::Store { e } else { opening(e) })?,
+        };
         // Whoever had the lock before may have made it a store meanwhile.
         if !is_store && !inspect(fs, root)? {
             fs.replace(&root.join(STORE_FILE), format!("{MAGIC} {FORMAT}\n").as_bytes()).map_err(opening)?;
         }
-        Ok(Self { root: root.to_owned(), _lock: lock })
+        Ok(Self { root: root.to_owned(), read_only: false, _lock: lock })
+    }
+
+    /// Whether nothing can be written here.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only
     }
 
     /// Where the catalog is.
@@ -138,11 +150,16 @@ fn check_format(file: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 fn lock(fs: &dyn Fs, clock: &dyn Clock, root: &Path) -> Result<Arc<dyn FsFile>> {
-    let own = std::process::id();
-    let holder = format!("process {own} on {} since {}", host(fs), utc(clock.now_ms()));
-    match fs.lock(&root.join(LOCK_FILE), &holder)? {
+    let holder = format!("process {} on {} since {}", std::process::id(), host(fs), utc(clock.now_ms()));
+    taken(fs.lock(&root.join(LOCK_FILE), &holder)?, root)
+}
+
+/// The lock, or who has it.
+fn taken(outcome: LockOutcome, root: &Path) -> Result<Arc<dyn FsFile>> {
+    match outcome {
         LockOutcome::Held(file) => Ok(file),
         LockOutcome::Taken(by) => {
+            let own = std::process::id();
             let by = if by.is_empty() { "another process".to_owned() } else { by };
             let ours = if by.starts_with(&format!("process {own} ")) { " (this very process)" } else { "" };
             let message = format!(

@@ -1,8 +1,9 @@
 //! All open buckets of one store and the threads that serve them.
 
 use crate::bucket::Bucket;
+use crate::closing::Closing;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::directory::Directory;
 use crate::lookup::TableLookup;
 use crate::producers::Producers;
 use crate::scan::TableScanner;
@@ -22,7 +23,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub(crate) struct Engine {
     context: Arc<Context>,
     tables: Arc<TableMap>,
-    workers: Workers,
+    workers: Arc<Workers>,
     producers: Producers,
     closed: AtomicBool,
 }
@@ -52,10 +53,16 @@ impl Engine {
     ///
     /// # Errors
     /// `Io`, `Busy` about `Disk`.
-    pub(crate) fn open(root: &Path, fs: Arc<dyn Fs>, clock: Arc<dyn Clock>, settings: &Settings) -> Result<Arc<Self>> {
-        let context = Context::new(root, fs, clock, settings)?;
+    pub(crate) fn open(
+        root: &Path,
+        fs: Arc<dyn Fs>,
+        clock: Arc<dyn Clock>,
+        settings: &Settings,
+        read_only: bool,
+    ) -> Result<Arc<Self>> {
+        let context = Context::new(root, fs, clock, settings, read_only)?;
         let tables = Arc::new(TableMap::default());
-        let workers = Workers::default();
+        let workers = Arc::new(Workers::default());
         let engine = Arc::new(Self {
             context,
             tables,
@@ -63,8 +70,18 @@ impl Engine {
             producers: Producers::default(),
             closed: AtomicBool::new(false),
         });
-        engine.workers.start(&engine.context, engine.tables.clone())?;
+        if !read_only {
+            engine.workers.start(&engine.context, engine.tables.clone())?;
+        }
         Ok(engine)
+    }
+
+    /// Refuses what needs a disk that can be written.
+    ///
+    /// # Errors
+    /// `Busy` about `Disk` when the store is open for reading only.
+    pub(crate) fn writable(&self) -> Result<()> {
+        self.context.writable()
     }
 
     fn open_check(&self) -> Result<()> {
@@ -91,8 +108,8 @@ impl Engine {
     pub(crate) fn add_table(&self, meta: Arc<TableMeta>) -> Result<()> {
         self.open_check()?;
         let table = Table::new(meta, &self.context);
-        for bucket in table.buckets() {
-            self.context.fs.create_dir_all(&bucket.dir)?;
+        if !self.context.read_only {
+            table.buckets().iter().try_for_each(|bucket| self.context.fs.create_dir_all(&bucket.dir))?;
         }
         self.tables.write(|tables| tables.insert(table.id, Arc::new(table)));
         Ok(())
@@ -118,8 +135,9 @@ impl Engine {
     /// Opens a writer.
     ///
     /// # Errors
-    /// `NotFound` about `Table`; `Invalid`, `Unsupported` about columns.
+    /// `NotFound` about `Table`; `Invalid`, `Unsupported` about columns; `Busy` about `Disk` when the store is open for reading only.
     pub(crate) fn writer(&self, meta: Arc<TableMeta>, options: &WriteOptions) -> Result<Box<dyn Writer>> {
+        self.context.writable()?;
         let table = self.table(meta.id)?;
         Ok(Box::new(TableWriter::open(self.context.clone(), table, &meta, options)?))
     }
@@ -223,6 +241,7 @@ impl Engine {
         lease: &str,
         lease_ms: u64,
     ) -> Result<Vec<(u64, Offset)>> {
+        self.context.writable()?;
         if lease.is_empty() || lease.len() > usize::from(u16::MAX) {
             return Err(Error::invalid(Subject::Snapshot, "the id of a snapshot lease must have 1 to 65535 bytes"));
         }
@@ -264,34 +283,25 @@ impl Engine {
         })
     }
 
-    /// Makes everything durable, writes rows to files, ends the threads. Later calls get `Closed`. Closing twice is no error.
+    /// Makes everything durable, writes rows to files, ends the threads, gives the directory up. Later calls get `Closed`. Closing twice is
+    /// no error.
     ///
     /// # Errors
-    /// The first failure to write something out; the log has it all the same, the next opening replays it.
-    pub(crate) fn close(&self) -> Result<()> {
+    /// Those of [`Closing::run`].
+    pub(crate) fn close(&self, directory: Option<Directory>) -> Result<()> {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        self.context.commits.drain();
-        self.context.commits.stop();
-        self.workers.join();
-        let mut first = Ok(());
-        let why = Failure::new(ErrorKind::Closed, Subject::Store, "the store is closed; open it again");
-        for table in self.tables.all() {
-            let saved = table.buckets().iter().map(|b| b.save()).find(Result::is_err);
-            first = first.and(saved.unwrap_or(Ok(())));
-            table.end(&why);
-        }
+        let tables = self.tables.all();
         self.tables.write(BTreeMap::clear);
-        self.context.commits.forget();
-        first
+        Closing { context: self.context.clone(), tables, workers: self.workers.clone(), directory }.run()
     }
 }
 
 impl Drop for Engine {
     fn drop(&mut self) {
         // Nobody is left to tell; the log keeps what could not be written out.
-        let _ = self.close();
+        let _ = self.close(None);
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod bucket;
 mod catalog;
+mod closing;
 mod codec;
 mod commit;
 mod context;

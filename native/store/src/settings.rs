@@ -122,7 +122,7 @@ const SETTINGS: &[Setting] = &[
         meaning: "Time between two looks for snapshots that no reader holds any more.",
         put: |s, v| s.snapshot_check_interval = Duration::from_millis(v) },
     Setting { key: "write.in-flight-size-max", kind: Kind::Bytes, default: "64mb", min: MIB, max: u64::MAX,
-        meaning: "Bytes of rows on their way to the disk, over all writers of the store, at which writers wait.",
+        meaning: "Bytes of rows on their way to the disk, over all writers of the store, at which writers wait. A Flink sink whose rows are not taken, or not durable, for `client.request-timeout` (a table option, default `30s`) fails its job; until then it tries again, and the job can be cancelled.",
         put: |s, v| s.in_flight_bytes_max = v },
     Setting { key: "write.row-size-max", kind: Kind::Bytes, default: "10mb", min: 1 << 10, max: 64 * MIB,
         meaning: "The largest row that a write may hold, key and value together; a larger one is refused, and its batch with it.",

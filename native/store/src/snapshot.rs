@@ -55,7 +55,7 @@ impl Bucket {
         } else {
             SnapshotIndex::default()
         };
-        for entry in fs.list(&dir)? {
+        for entry in fs.list(&dir)?.into_iter().filter(|_| !self.context.read_only) {
             let id = entry.file_name().and_then(|n| n.to_str()).and_then(|n| n.parse::<u64>().ok());
             if entry != path && id.is_none_or(|id| !index.snapshots.contains_key(&id)) {
                 fs.remove_dir_all(&entry).or_else(|_| fs.remove(&entry))?;

@@ -4,7 +4,7 @@
 //! effects: CREATE makes directories, then the catalog's entry; DROP and ALTER change the catalog, then the engine. What a crash
 //! leaves between the two is data without a table, and opening removes it.
 
-use crate::catalog::{Catalog, TableMeta};
+use crate::catalog::{Catalog, Change, TableMeta};
 use crate::ddl::BucketLimits;
 use crate::directory::Directory;
 use crate::engine::Engine;
@@ -45,6 +45,7 @@ pub struct LocalStore {
 
 impl LocalStore {
     /// Opens the store in `dir`, or joins it when this process has it open. `options` are those of a catalog, see `docs/settings.md`.
+    /// A store on a read-only disk is opened for reading: writers and changes of tables are refused until it is opened again.
     ///
     /// # Errors
     /// `Invalid` about `Option`; `Conflict` about `Option` when the open store runs with other settings; `Busy` about `Store`
@@ -118,11 +119,14 @@ fn canonical(dir: &Path) -> Result<PathBuf> {
 impl Core {
     fn open(root: &Path, fs: Arc<dyn Fs>, clock: Arc<dyn Clock>, settings: Settings) -> Result<Self> {
         let directory = Directory::open(&*fs, &*clock, root)?;
-        let may_create = directory.is_without_data(&*fs)?;
+        let read_only = directory.is_read_only();
+        let may_create = !read_only && directory.is_without_data(&*fs)?;
         let catalog = Catalog::open(fs.clone(), clock.clone(), directory.catalog(), may_create)?;
         let state = catalog.state();
-        directory.clean(&*fs, &state.tables().map(|t| t.id.0).collect())?;
-        let engine = Engine::open(root, fs, clock, &settings)?;
+        if !read_only {
+            directory.clean(&*fs, &state.tables().map(|t| t.id.0).collect())?;
+        }
+        let engine = Engine::open(root, fs, clock, &settings, read_only)?;
         let core = Self { root: root.to_owned(), settings, catalog, engine, directory: Mutex::new(Some(directory)) };
         let added = state.tables().try_for_each(|table| core.engine.add_table(table.clone()));
         added.inspect_err(|_| drop(core.close()))?;
@@ -130,9 +134,14 @@ impl Core {
     }
 
     fn close(&self) -> Result<()> {
-        let closed = self.engine.close();
-        drop(self.directory.lock().unwrap_or_else(PoisonError::into_inner).take());
-        closed
+        let directory = self.directory.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.engine.close(directory)
+    }
+
+    /// Makes a change of the catalog durable, then visible.
+    fn commit(&self, change: &mut Change<'_>) -> Result<()> {
+        self.engine.writable()?;
+        change.commit()
     }
 
     fn table(&self, path: &TablePath) -> Result<Arc<TableMeta>> {
@@ -153,19 +162,21 @@ impl Core {
 
 impl Connection for LocalStore {
     fn create_database(&self, name: &str, descriptor: &DatabaseDescriptor, ignore_if_exists: bool) -> Result<()> {
-        let mut change = self.core()?.catalog.change();
+        let core = self.core()?;
+        let mut change = core.catalog.change();
         let now = change.now_ms;
         match change.state.create_database(name, descriptor, ignore_if_exists, now)? {
-            true => change.commit(),
+            true => core.commit(&mut change),
             false => Ok(()),
         }
     }
 
     fn alter_database(&self, name: &str, changes: &BTreeMap<String, Option<String>>) -> Result<()> {
-        let mut change = self.core()?.catalog.change();
+        let core = self.core()?;
+        let mut change = core.catalog.change();
         let now = change.now_ms;
         match change.state.alter_database(name, changes, now)? {
-            true => change.commit(),
+            true => core.commit(&mut change),
             false => Ok(()),
         }
     }
@@ -174,7 +185,7 @@ impl Connection for LocalStore {
         let core = self.core()?;
         let mut change = core.catalog.change();
         let Some(tables) = change.state.drop_database(name, ignore_if_missing, cascade)? else { return Ok(()) };
-        change.commit()?;
+        core.commit(&mut change)?;
         core.remove_data(&tables);
         Ok(())
     }
@@ -194,7 +205,7 @@ impl Connection for LocalStore {
         let created = change.state.create_table(path, descriptor, core.bucket_limits(), ignore_if_exists, now)?;
         let Some(meta) = created else { return Ok(()) };
         let id = meta.id;
-        let done = core.engine.add_table(meta).and_then(|()| change.commit());
+        let done = core.engine.add_table(meta).and_then(|()| core.commit(&mut change));
         done.inspect_err(|_| core.remove_data(&[id]))
     }
 
@@ -202,7 +213,7 @@ impl Connection for LocalStore {
         let core = self.core()?;
         let mut change = core.catalog.change();
         let Some(id) = change.state.drop_table(path, ignore_if_missing)? else { return Ok(()) };
-        change.commit()?;
+        core.commit(&mut change)?;
         core.remove_data(&[id]);
         Ok(())
     }
@@ -220,7 +231,7 @@ impl Connection for LocalStore {
         let mut change = core.catalog.change();
         let now = change.now_ms;
         let Some(meta) = change.state.alter_table(path, changes, ignore_if_missing, now)? else { return Ok(()) };
-        change.commit()?;
+        core.commit(&mut change)?;
         core.engine.update_table(meta);
         Ok(())
     }

@@ -3,7 +3,9 @@
 use crate::TableMeta;
 use crate::bucket::{Bucket, Merger, Placed, Targets, Unit, Upsert};
 use crate::codec::TableCodec;
+use crate::commit::{Committable, Stage};
 use crate::context::Context;
+use crate::failure::Failure;
 use crate::packed::Packed;
 use crate::row_check;
 use crate::table::Table;
@@ -22,8 +24,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A writer waits this long for the disk to catch up before it says `Busy`.
-const ROOM_WAIT: Duration = Duration::from_secs(30);
+/// A writer waits this long for the disk to catch up before it says `Busy`. Its caller may be a task that is cancelled, and nothing ends
+/// this wait, so that whoever has more patience asks again.
+const ROOM_WAIT: Duration = Duration::from_secs(1);
 /// Rows of a batch that are written as one log batch, in bytes; a larger batch becomes several.
 const LOG_BATCH_BYTES: usize = 64 << 20;
 
@@ -38,6 +41,8 @@ pub(crate) struct TableWriter {
     codec: Option<TableCodec>,
     merger: Option<(SchemaId, Arc<Merger>)>,
     pending: BTreeMap<u32, Placed>,
+    /// Whether rows of the present batch have their place.
+    begun: bool,
     written: (u64, u64),
     scratch: Scratch,
 }
@@ -75,6 +80,7 @@ impl TableWriter {
             codec: None,
             merger: merger.map(|m| (meta.schema_id(), m)),
             pending: BTreeMap::new(),
+            begun: false,
             written: (0, 0),
             scratch: Scratch::default(),
         })
@@ -125,19 +131,23 @@ impl TableWriter {
         failed.map_or(Ok(()), Err)
     }
 
+    /// Asked once a batch, before any of its rows has its place: a batch is refused whole.
     fn wait_for_room(&self) -> Result<()> {
         let flow = &self.context.flow;
         if flow.wait_for_room(ROOM_WAIT) {
             return Ok(());
         }
-        let stuck = self.table.buckets().iter().find(|b| b.progress.stuck().is_some());
-        match stuck.or(self.table.buckets().first()) {
+        let buckets = self.table.buckets();
+        let stuck = buckets.iter().find(|b| b.progress.stuck().is_some());
+        let late = || buckets.iter().find(|b| b.stage() != Stage::Idle);
+        match stuck.or_else(late).or(buckets.first()) {
             Some(bucket) => Err(bucket.busy(flow.used(), flow.bytes_max())),
             None => Err(Error::internal("a table without buckets")),
         }
     }
 
     fn place(&mut self, bucket: u32, placed: Placed) {
+        self.begun = true;
         self.pending.insert(bucket, placed);
     }
 
@@ -160,6 +170,21 @@ impl TableWriter {
     }
 
     fn append(&mut self, meta: &TableMeta, rows: &RecordBatch) -> Result<()> {
+        self.wait_for_room()?;
+        self.append_whole(meta, rows).map_err(|e| self.written_in_part(e))
+    }
+
+    /// Whoever writes a batch again has those of its rows twice that are there already.
+    fn written_in_part(&self, e: Error) -> Error {
+        match self.begun && e.kind().is_retryable() {
+            true => {
+                Failure::of(&e.context("some rows of the batch are written, the rest is not")).for_lost_rows().error()
+            }
+            false => e,
+        }
+    }
+
+    fn append_whole(&mut self, meta: &TableMeta, rows: &RecordBatch) -> Result<()> {
         if meta.bucket_key.is_empty() {
             let bucket = self.table.next_bucket();
             return self.append_to(bucket, meta, rows);
@@ -186,7 +211,6 @@ impl TableWriter {
         let step = rows.num_rows().div_ceil(parts.max(1)).max(1);
         for start in (0..rows.num_rows()).step_by(step) {
             let part = rows.slice(start, step.min(rows.num_rows() - start));
-            self.wait_for_room()?;
             let encoded = &mut self.scratch.encoded;
             encoded.clear();
             encode_batch(Some(&part), None, meta.schema_id(), (-1, -1), meta.log.compression, encoded)?;
@@ -226,11 +250,16 @@ impl TableWriter {
         }
         self.codec = Some(codec);
         self.split(meta, rows, true)?;
+        self.wait_for_room()?;
         let scratch = std::mem::take(&mut self.scratch);
         let batch = Upsert { meta, merger: &merger, rows, keys: &scratch.keys, values: &scratch.values, kinds: &kinds };
         let result = self.upsert_split(&batch, &scratch.split);
         self.scratch = scratch;
-        result
+        match merger.unit {
+            Unit::Row(_) => result,
+            // A sum that takes a row twice is wrong.
+            Unit::Column(_) => result.map_err(|e| self.written_in_part(e)),
+        }
     }
 
     fn upsert_split(&mut self, batch: &Upsert<'_>, split: &BTreeMap<u32, Vec<u32>>) -> Result<bool> {
@@ -238,7 +267,6 @@ impl TableWriter {
         for (bucket, wanted) in split.iter().filter(|(_, rows)| !rows.is_empty()) {
             let home = self.table.bucket(*bucket)?.clone();
             for part in parts(wanted, batch) {
-                self.wait_for_room()?;
                 match home.upsert(batch, part)? {
                     Some(placed) => self.place(*bucket, placed),
                     None if !wrote => return Ok(false),
@@ -368,6 +396,7 @@ fn order(meta: &TableMeta, target_columns: &[String]) -> Result<Vec<Option<usize
 impl Writer for TableWriter {
     fn write(&mut self, batch: &RecordBatch, kinds: &[ChangeKind]) -> Result<()> {
         self.settle()?;
+        self.begun = false;
         if !kinds.is_empty() && kinds.len() != batch.num_rows() {
             let what = format!("{} change kinds for {} rows", kinds.len(), batch.num_rows());
             return Err(Error::invalid(Subject::Row, what));

@@ -320,6 +320,11 @@ impl Fs for FaultFs {
         self.allow("lock", path, false)?;
         OsFs.lock(path, holder)
     }
+
+    fn lock_shared(&self, path: &Path) -> Result<LockOutcome> {
+        self.allow("lock", path, false)?;
+        OsFs.lock_shared(path)
+    }
 }
 
 #[cfg(test)]

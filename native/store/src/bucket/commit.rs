@@ -113,7 +113,7 @@ impl Bucket {
 
     /// Writes everything out before the store closes, so that the next opening has nothing to check or replay.
     pub(crate) fn save(&self) -> Result<()> {
-        if self.progress.has_ended() {
+        if self.progress.has_ended() || self.context.read_only {
             return Ok(());
         }
         let rows = self.flush_kv();

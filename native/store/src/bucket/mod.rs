@@ -188,6 +188,7 @@ impl Bucket {
             Some(f) => (f.subject(), format!(": {}", f.message())),
             None => (Subject::Disk, String::new()),
         };
-        Error::new(ErrorKind::Busy, subject, format!("{used} bytes wait for the disk, the limit is {max}{why}"))
+        let message = format!("{used} bytes wait for the disk, the limit is {max}; {} is behind{why}", self.id);
+        Error::new(ErrorKind::Busy, subject, message)
     }
 }

@@ -39,8 +39,8 @@ impl Bucket {
 
     fn open_log(&self) -> Result<Log> {
         let context = &self.context;
-        let opened =
-            Log::open(context.fs.clone(), context.clock.clone(), &self.dir.join("log"), context.log_settings());
+        let open = if context.read_only { Log::open_read_only } else { Log::open };
+        let opened = open(context.fs.clone(), context.clock.clone(), &self.dir.join("log"), context.log_settings());
         let (log, _) = opened.map_err(|e| e.context(self.id))?;
         // What a killed process wrote may still be on its way to the disk; readers see only what is there.
         log.sync()?;
@@ -88,7 +88,8 @@ impl Bucket {
         }
         let log = self.log()?;
         let dir = self.dir.join("kv");
-        let mut kv = Kv::open(&dir, &self.context.kv).map_err(|e| e.context(self.id))?;
+        let open = if self.context.read_only { Kv::open_read_only } else { Kv::open };
+        let mut kv = open(&dir, &self.context.kv).map_err(|e| e.context(self.id))?;
         if kv.mark().applied > log.end_offset() {
             kv = self.rebuild_kv(kv, &log)?;
         }
@@ -102,6 +103,7 @@ impl Bucket {
     /// RocksDB knows rows that the log has lost: a power cut under `log.flush.policy = os`. The log decides.
     fn rebuild_kv(&self, kv: Kv, log: &Log) -> Result<Kv> {
         let dir = self.dir.join("kv");
+        self.context.writable().map_err(|e| e.context(format_args!("the rows of {} must be built anew", self.id)))?;
         if log.start_offset() > 0 {
             return Err(Error::corrupt(format!(
                 "{}: {} has rows up to offset {}, but the log ends at {} and its beginning is expired, so they cannot be built anew",
@@ -116,9 +118,13 @@ impl Bucket {
         Kv::open(&dir, &self.context.kv)
     }
 
-    /// Opens the log anew after a failed sync. What was not durable is lost or found again; its writers have been told.
+    /// Opens the log anew after a failed sync, without the rows whose writers have been told that they are lost.
     pub(super) fn reopen(&self, side: &mut WriteSide) -> Result<()> {
-        let log = Arc::new(self.open_log()?);
+        let reopened = self.log_if_open().map(|log| log.reopen(self.progress.high()).map_err(|e| e.context(self.id)));
+        let log = Arc::new(match reopened {
+            Some(log) => log?.0,
+            None => self.open_log()?,
+        });
         if let Some(kv) = self.kv_if_open() {
             recover::replay(&log, &kv, &self.meta)?;
             side.rows = kv.mark().rows;

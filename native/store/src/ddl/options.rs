@@ -104,7 +104,7 @@ const OPTIONS: &[TableOption] = &[
     TableOption::new(LOG_ZSTD_LEVEL, Kind::Int { min: 1, max: 22 }, "3", "Most effort of ZSTD; a buffer that would get less than a sixteenth smaller by it is packed at level 1."),
     TableOption::new("table.log.format", Kind::Choice(&["ARROW", "INDEXED", "COMPACTED"]), "ARROW", "Encoding of log batches.")
         .only("ARROW", "log formats other than ARROW"),
-    TableOption::new(LOG_LOCAL_TTL, Kind::Duration, "`table.log.ttl`", "Age at which local segments that have a remote copy may go; at most `table.log.ttl`.").alterable(),
+    TableOption::new(LOG_LOCAL_TTL, Kind::Duration, "`table.log.ttl`", "Age at which local segments that have a remote copy may go; at most `table.log.ttl`. Without effect while nothing is copied to remote storage: local segments stay for `table.log.ttl`.").alterable(),
     TableOption::new("table.log.tiered.local-segments", Kind::Int { min: 1, max: INT_MAX }, "2", "Local segments kept beside their remote copies.").alterable(),
     TableOption::new(LOG_TTL, Kind::Duration, "7d", "Age at which log rows may go; `0ms` keeps them for ever.").alterable(),
     TableOption::new(MERGE_ENGINE, Kind::Choice(&["first_row", "versioned", "aggregation"]), "", "What becomes of a second row with the same key; unset = the last one wins.").for_key_tables(),

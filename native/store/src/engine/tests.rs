@@ -36,7 +36,7 @@ fn meta(id: i64) -> Arc<TableMeta> {
 
 fn engine(dir: &Path, policy: FlushPolicy) -> Arc<Engine> {
     let settings = Settings { flush_policy: policy, ..Settings::from_options(&BTreeMap::new()).unwrap() };
-    Engine::open(dir, Arc::new(OsFs), Arc::new(SystemClock), &settings).unwrap()
+    Engine::open(dir, Arc::new(OsFs), Arc::new(SystemClock), &settings, false).unwrap()
 }
 
 fn rows(ids: impl IntoIterator<Item = i32>) -> RecordBatch {
@@ -93,7 +93,7 @@ fn a_panic_stops_one_bucket_only_and_reopening_heals() {
     table.bucket(1).unwrap().poison(&"on purpose");
     let e = write(&running, &meta, [homes[1]]).unwrap_err();
     assert!(e.message().contains("bucket 1") && e.message().contains("on purpose"), "{e}");
-    running.close().unwrap();
+    running.close(None).unwrap();
     let healed = engine(dir.path(), FlushPolicy::Disk);
     healed.add_table(meta.clone()).unwrap();
     assert_eq!(healed.table_stats(meta.id).unwrap().row_count, Some(100));
@@ -107,7 +107,7 @@ fn under_the_os_policy_rows_lost_by_the_log_are_lost_by_the_table() {
     let running = engine(dir.path(), FlushPolicy::Os);
     running.add_table(meta.clone()).unwrap();
     write(&running, &meta, 0..1000).unwrap();
-    running.close().unwrap();
+    running.close(None).unwrap();
     // What a power cut can leave: rows reached their files, the log's end did not.
     for bucket in ["0", "1"] {
         std::fs::remove_dir_all(dir.path().join("data/1").join(bucket).join("log")).unwrap();
@@ -126,8 +126,8 @@ fn a_closed_engine_says_so() {
     engine.add_table(meta.clone()).unwrap();
     let mut writer = engine.writer(meta.clone(), &WriteOptions::default()).unwrap();
     writer.write(&rows(0..10), &[]).unwrap();
-    engine.close().unwrap();
-    engine.close().unwrap();
+    engine.close(None).unwrap();
+    engine.close(None).unwrap();
     assert_eq!(writer.write(&rows(0..10), &[]).unwrap_err().kind(), ErrorKind::Closed);
     assert_eq!(engine.table_stats(meta.id).unwrap_err().kind(), ErrorKind::Closed);
     // What was handed over before is there, although nobody waited for it.

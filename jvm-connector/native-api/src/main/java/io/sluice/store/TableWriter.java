@@ -15,11 +15,12 @@ public final class TableWriter implements AutoCloseable {
 
   /**
    * Hands all finished rows of {@code rows} over and returns when they have their place in their buckets; the buffers may be reset
-   * at once. The rows become durable and visible by themselves within milliseconds. Blocks, bounded, while too many bytes wait for the
-   * disk. Without rows it does nothing.
+   * at once. The rows become durable and visible by themselves within milliseconds. Blocks, for about a second at most, while too many
+   * bytes wait for the disk. Without rows it does nothing.
    *
    * @throws StoreException INVALID about ROW or COLUMN when a row breaks a rule of the table: then none of them was written; BUSY
-   *     about DISK when the disk is full; any error of an earlier batch that could not be made durable
+   *     about DISK when the disk is full or does not keep up: the same rows may be handed over again, none of them is there twice
+   *     then; IO about DISK when only some rows could be written; any error of an earlier batch that could not be made durable
    */
   public void write(ColumnBuffers rows) {
     synchronized (rows) { // so that another thread's close() of the buffers waits

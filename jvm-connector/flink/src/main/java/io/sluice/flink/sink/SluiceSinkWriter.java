@@ -37,6 +37,8 @@ final class SluiceSinkWriter implements SinkWriter<RowData> {
   private static final long NEVER = Long.MAX_VALUE;
   /** A native wait cannot be interrupted, so that a task which is cancelled waits this long at most. */
   private static final Duration FLUSH_SLICE = Duration.ofMillis(100);
+  /** Time between two offers of rows that the store does not take. */
+  private static final long FULL_STEP_MS = 100;
 
   private final Connection connection;
   private final TableWriter writer;
@@ -99,7 +101,7 @@ final class SluiceSinkWriter implements SinkWriter<RowData> {
   }
 
   @Override
-  public void write(RowData row, Context context) throws IOException {
+  public void write(RowData row, Context context) throws IOException, InterruptedException {
     // The planner leaves -U out where +U follows. Where a filter behind an aggregation drops the +U, the -U is all that comes: the row goes.
     boolean gone = row.getRowKind() == RowKind.DELETE || row.getRowKind() == RowKind.UPDATE_BEFORE;
     if (gone && settings.ignoreDelete) {
@@ -117,17 +119,16 @@ final class SluiceSinkWriter implements SinkWriter<RowData> {
   }
 
   /** Hands all rows at hand over. They become durable and visible by themselves. */
-  private void handOver() throws IOException {
+  private void handOver() throws IOException, InterruptedException {
     int rows = buffers.rowCount();
     if (rows == 0) {
       return;
     }
     long bytes = buffers.bytes();
-    try {
-      writer.write(buffers);
-    } catch (StoreException e) {
-      rowsFailed.inc(rows);
-      throw WriteFailures.of(table, e);
+    long startNanos = System.nanoTime();
+    while (!taken(startNanos)) {
+      // Cancelling a task interrupts it, and ends it here.
+      Thread.sleep(FULL_STEP_MS);
     }
     buffers.reset();
     rowsSent.inc(rows);
@@ -137,6 +138,23 @@ final class SluiceSinkWriter implements SinkWriter<RowData> {
     handedOverNanos = System.nanoTime();
     confirmMs = CONFIRM_MS_MIN;
     arm(CONFIRM_MS_MIN);
+  }
+
+  /**
+   * Offers the rows at hand, and returns whether the store has taken them. It takes none while its disk is full or does not keep up; once
+   * that has lasted too long, the reason fails the job.
+   */
+  private boolean taken(long startNanos) throws IOException {
+    try {
+      writer.write(buffers);
+      return true;
+    } catch (StoreException e) {
+      if (e.kind() == ErrorKind.BUSY && System.nanoTime() - startNanos < settings.patience.toNanos()) {
+        return false;
+      }
+      rowsFailed.inc(buffers.rowCount());
+      throw WriteFailures.of(table, e);
+    }
   }
 
   // ---- time
@@ -149,7 +167,7 @@ final class SluiceSinkWriter implements SinkWriter<RowData> {
     }
   }
 
-  private void onTimer(long dueMs) throws IOException {
+  private void onTimer(long dueMs) throws IOException, InterruptedException {
     if (closed || dueMs != timerDueMs) {
       return;
     }
