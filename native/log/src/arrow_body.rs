@@ -6,17 +6,21 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::RecordBatchDecoder;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
-use arrow_ipc::{CompressionType, Message, MetadataVersion};
+use arrow_ipc::{CompressionType, FieldNode, Message, MetadataVersion};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use flatbuffers::Vector;
 use sluice_base::{Error, Result, Subject};
 use sluice_row::ChangeKind;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Alignment of buffers within the body. Eight bytes, as the other writers of the protocol use.
 const BUFFER_ALIGNMENT: usize = 8;
 const CONTINUATION: [u8; 4] = [0xff; 4];
+/// Continuation marker and metadata length.
+const MESSAGE_PREFIX_BYTES: usize = 8;
 /// The longest uncompressed buffer believed: Arrow's 32-bit offsets reach no further.
 const UNCOMPRESSED_BYTES_MAX: i64 = i32::MAX as i64;
 
@@ -107,7 +111,7 @@ pub struct BatchDecoder {
 
 /// Nodes and buffers of a schema, depth first.
 #[derive(Debug, Default)]
-struct Shape {
+pub(crate) struct Shape {
     nodes: Vec<Node>,
     /// For each buffer the width of its elements; its length is a multiple of it.
     element_bytes: Vec<i64>,
@@ -122,6 +126,20 @@ struct Node {
 }
 
 impl Shape {
+    pub(crate) fn of(schema: &SchemaRef) -> Self {
+        let mut shape = Self::default();
+        schema.fields().iter().for_each(|field| shape.add(field.data_type(), true));
+        shape
+    }
+
+    /// Nodes and buffers of a column.
+    pub(crate) fn column(&self, position: usize) -> Option<(Range<usize>, Range<usize>)> {
+        let mut starts = self.nodes.iter().enumerate().filter(|(_, n)| n.top_level).map(|(i, n)| (i, n.validity));
+        let (node, buffer) = starts.nth(position)?;
+        let (node_end, buffer_end) = starts.next().unwrap_or((self.nodes.len(), self.element_bytes.len()));
+        Some((node..node_end, buffer..buffer_end))
+    }
+
     fn add(&mut self, data_type: &DataType, top_level: bool) {
         self.nodes.push(Node { validity: self.element_bytes.len(), top_level });
         self.element_bytes.push(1);
@@ -137,7 +155,7 @@ impl Shape {
     }
 }
 
-fn damaged(what: impl std::fmt::Display) -> Error {
+pub(crate) fn damaged(what: impl std::fmt::Display) -> Error {
     Error::corrupt(format!("damaged Arrow message: {what}"))
 }
 
@@ -146,8 +164,7 @@ impl BatchDecoder {
     /// an empty one gives rows without columns.
     #[must_use]
     pub fn new(stored: SchemaRef, projection: Option<&[usize]>) -> Self {
-        let mut shape = Shape::default();
-        stored.fields().iter().for_each(|field| shape.add(field.data_type(), true));
+        let shape = Shape::of(&stored);
         let output = match projection {
             None => Ok(Arc::clone(&stored)),
             Some(wanted) => stored.project(wanted).map(Arc::new).map_err(|e| e.to_string()),
@@ -171,11 +188,7 @@ impl BatchDecoder {
     /// # Errors
     /// `Corrupt` for bytes that are no batch of this schema; `Invalid` for a bad projection.
     pub fn decode(&self, batch: &Buffer) -> Result<(RecordBatch, Option<Vec<ChangeKind>>)> {
-        let header = BatchHeader::parse(batch)?;
-        if header.total_bytes() != batch.len() {
-            let (told, there) = (header.total_bytes(), batch.len());
-            return Err(Error::corrupt(format!("log batch of {told} bytes has {there}")));
-        }
+        let header = whole_batch(batch)?;
         let body_at = BATCH_HEADER_BYTES + header.kinds_bytes();
         let kinds = match header.append_only {
             true => None,
@@ -194,10 +207,10 @@ impl BatchDecoder {
     fn decode_message(&self, message: &Buffer, rows: usize) -> Result<RecordBatch> {
         let output = self.output()?;
         let (metadata, body) = split_message(message)?;
-        let body = message.slice_with_length(message.len() - body.len(), body.len());
         let parsed = arrow_ipc::root_as_message(metadata).map_err(damaged)?;
+        check_message(parsed, body, &self.shape, rows)?;
         let batch = parsed.header_as_record_batch().ok_or_else(|| damaged("it is no record batch"))?;
-        self.check(parsed, batch, &body, rows)?;
+        let body = message.slice(message.len() - body.len());
         if self.projection.as_ref().is_some_and(Vec::is_empty) {
             let options = RecordBatchOptions::new().with_row_count(Some(rows));
             return RecordBatch::try_new_with_options(Arc::clone(output), Vec::new(), &options).map_err(damaged);
@@ -208,44 +221,78 @@ impl BatchDecoder {
             .map_err(damaged)
     }
 
-    /// Refuses what Arrow's decoder would answer with a panic or an absurd allocation.
-    fn check(&self, message: Message<'_>, batch: arrow_ipc::RecordBatch<'_>, body: &Buffer, rows: usize) -> Result<()> {
-        let nodes = batch.nodes().ok_or_else(|| damaged("no nodes"))?;
-        let buffers = batch.buffers().ok_or_else(|| damaged("no buffers"))?;
-        if message.version() != MetadataVersion::V5 {
-            return Err(damaged(format!("metadata version {:?}", message.version())));
+    /// Whether exactly these bytes are a batch of the schema, as far as that can be told without decompressing it. The checksum is not
+    /// looked at.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Unsupported` about `File`.
+    pub fn check(&self, batch: &[u8]) -> Result<()> {
+        let header = whole_batch(batch)?;
+        let body_at = BATCH_HEADER_BYTES + header.kinds_bytes();
+        let kinds = batch.get(BATCH_HEADER_BYTES..body_at).unwrap_or_default();
+        kinds.iter().try_for_each(|b| ChangeKind::from_byte(*b).map(|_| ()))?;
+        let rows = usize::try_from(header.record_count).map_err(damaged)?;
+        let message = batch.get(body_at..).unwrap_or_default();
+        if message.is_empty() && rows == 0 {
+            return Ok(());
         }
-        if batch.variadicBufferCounts().is_some_and(|counts| !counts.is_empty()) {
-            return Err(damaged("views, which no type of ours has"));
-        }
-        let (n, b) = (self.shape.nodes.len(), self.shape.element_bytes.len());
-        if (nodes.len(), buffers.len()) != (n, b) {
-            return Err(damaged(format!("{} nodes, {} buffers; {n}, {b} expected", nodes.len(), buffers.len())));
-        }
-        if usize::try_from(batch.length()) != Ok(rows) {
-            return Err(damaged(format!("{} rows; {rows} expected", batch.length())));
-        }
-        let compressed = batch.compression().is_some();
-        let mut lengths = Vec::with_capacity(buffers.len());
-        for (buffer, element) in buffers.iter().zip(&self.shape.element_bytes) {
-            let length = buffer_length(body, buffer.offset(), buffer.length(), compressed)?;
-            if length % element != 0 {
-                return Err(damaged(format!("a buffer of {length} bytes for elements of {element}")));
-            }
-            lengths.push(length);
-        }
-        for (node, shape) in nodes.iter().zip(&self.shape.nodes) {
-            let (length, nulls) = (node.length(), node.null_count());
-            if length < 0 || nulls < 0 || nulls > length || (shape.top_level && usize::try_from(length) != Ok(rows)) {
-                return Err(damaged(format!("a node of {length} values, {nulls} of them null")));
-            }
-            let validity = lengths.get(shape.validity).copied().unwrap_or(0);
-            if nulls > 0 && validity.saturating_mul(8) < length {
-                return Err(damaged(format!("{validity} bytes of validity for {length} values")));
-            }
-        }
-        Ok(())
+        let (metadata, body) = split_message(message)?;
+        let parsed = arrow_ipc::root_as_message(metadata).map_err(damaged)?;
+        check_message(parsed, body, &self.shape, rows).map(|_| ())
     }
+}
+
+/// The header of bytes that are one whole batch.
+fn whole_batch(batch: &[u8]) -> Result<BatchHeader> {
+    let header = BatchHeader::parse(batch)?;
+    if header.total_bytes() != batch.len() {
+        let (told, there) = (header.total_bytes(), batch.len());
+        return Err(Error::corrupt(format!("log batch of {told} bytes has {there}")));
+    }
+    Ok(header)
+}
+
+/// Nodes and buffers of a message, depth first.
+type Layout<'a> = (Vector<'a, FieldNode>, Vector<'a, arrow_ipc::Buffer>);
+
+/// Refuses what Arrow's decoder would answer with a panic or an absurd allocation.
+pub(crate) fn check_message<'a>(message: Message<'a>, body: &[u8], shape: &Shape, rows: usize) -> Result<Layout<'a>> {
+    let batch = message.header_as_record_batch().ok_or_else(|| damaged("it is no record batch"))?;
+    let nodes = batch.nodes().ok_or_else(|| damaged("no nodes"))?;
+    let buffers = batch.buffers().ok_or_else(|| damaged("no buffers"))?;
+    if message.version() != MetadataVersion::V5 {
+        return Err(damaged(format!("metadata version {:?}", message.version())));
+    }
+    if batch.variadicBufferCounts().is_some_and(|counts| !counts.is_empty()) {
+        return Err(damaged("views, which no type of ours has"));
+    }
+    let (n, b) = (shape.nodes.len(), shape.element_bytes.len());
+    if (nodes.len(), buffers.len()) != (n, b) {
+        return Err(damaged(format!("{} nodes, {} buffers; {n}, {b} expected", nodes.len(), buffers.len())));
+    }
+    if usize::try_from(batch.length()) != Ok(rows) {
+        return Err(damaged(format!("{} rows; {rows} expected", batch.length())));
+    }
+    let compressed = batch.compression().is_some();
+    let mut lengths = Vec::with_capacity(buffers.len());
+    for (buffer, element) in buffers.iter().zip(&shape.element_bytes) {
+        let length = buffer_length(body, buffer.offset(), buffer.length(), compressed)?;
+        if length % element != 0 {
+            return Err(damaged(format!("a buffer of {length} bytes for elements of {element}")));
+        }
+        lengths.push(length);
+    }
+    for (node, shape) in nodes.iter().zip(&shape.nodes) {
+        let (length, nulls) = (node.length(), node.null_count());
+        if length < 0 || nulls < 0 || nulls > length || (shape.top_level && usize::try_from(length) != Ok(rows)) {
+            return Err(damaged(format!("a node of {length} values, {nulls} of them null")));
+        }
+        let validity = lengths.get(shape.validity).copied().unwrap_or(0);
+        if nulls > 0 && validity.saturating_mul(8) < length {
+            return Err(damaged(format!("{validity} bytes of validity for {length} values")));
+        }
+    }
+    Ok((nodes, buffers))
 }
 
 /// Length of a buffer, uncompressed, after checking that it lies within the body.
@@ -266,8 +313,8 @@ fn buffer_length(body: &[u8], offset: i64, length: i64, compressed: bool) -> Res
     }
 }
 
-/// The flatbuffer and the body of a message.
-fn split_message(message: &[u8]) -> Result<(&[u8], &[u8])> {
+/// Metadata and body of a message.
+pub(crate) fn split_message(message: &[u8]) -> Result<(&[u8], &[u8])> {
     let (marker, rest) = message.split_first_chunk::<4>().ok_or_else(|| damaged("too short"))?;
     let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(|| damaged("too short"))?;
     if *marker != CONTINUATION {
@@ -275,6 +322,16 @@ fn split_message(message: &[u8]) -> Result<(&[u8], &[u8])> {
     }
     let length = usize::try_from(i32::from_le_bytes(*length)).map_err(damaged)?;
     rest.split_at_checked(length).ok_or_else(|| damaged(format!("{length} bytes of metadata")))
+}
+
+/// Appends what stands in front of a message's body.
+pub(crate) fn put_message(metadata: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let padded = (MESSAGE_PREFIX_BYTES + metadata.len()).next_multiple_of(BUFFER_ALIGNMENT) - MESSAGE_PREFIX_BYTES;
+    out.extend_from_slice(&CONTINUATION);
+    out.extend_from_slice(&i32::try_from(padded).map_err(damaged)?.to_le_bytes());
+    out.extend_from_slice(metadata);
+    out.resize(out.len() + padded - metadata.len(), 0);
+    Ok(())
 }
 
 fn decode_kinds(bytes: &[u8]) -> Result<Vec<ChangeKind>> {

@@ -9,6 +9,7 @@ pub(crate) const FILE_HEADER_BYTES: u64 = 64;
 pub(crate) const SEGMENT_MAGIC: [u8; 8] = *b"SLUICLOG";
 pub(crate) const INDEX_MAGIC: [u8; 8] = *b"SLUICIDX";
 pub(crate) const POINT_MAGIC: [u8; 8] = *b"SLUICRCP";
+pub(crate) const WRITERS_MAGIC: [u8; 8] = *b"SLUICWRT";
 pub(crate) const FORMAT_VERSION: u32 = 1;
 
 const VERSION_AT: usize = 8;

@@ -157,12 +157,17 @@ pub(crate) fn open_header(
     head
 }
 
-/// Writes length and checksum of a whole batch into its header.
-pub(crate) fn seal(batch: &mut [u8], length: i32) {
-    let crc = crc32c::crc32c(batch.get(CRC_FROM..).unwrap_or_default());
+/// Writes the length of a whole batch into its header.
+pub(crate) fn set_length(batch: &mut [u8], length: i32) {
     if let Some(place) = batch.get_mut(LENGTH_AT..LENGTH_AT + 4) {
         place.copy_from_slice(&length.to_le_bytes());
     }
+}
+
+/// Writes length and checksum of a whole batch into its header.
+pub(crate) fn seal(batch: &mut [u8], length: i32) {
+    let crc = crc32c::crc32c(batch.get(CRC_FROM..).unwrap_or_default());
+    set_length(batch, length);
     if let Some(place) = batch.get_mut(CRC_AT..CRC_AT + 4) {
         place.copy_from_slice(&crc.to_le_bytes());
     }

@@ -4,7 +4,8 @@
 //! as the protocol ships it, so reading copies bytes and decodes nothing. Knows neither keys nor merging nor the lake.
 //!
 //! - [`encode_batch`], [`BatchDecoder`]: Arrow record batch to and from batch bytes.
-//! - [`Log`]: append, sync, read, find by time, expire.
+//! - [`BatchProjector`]: some columns of a batch, as bytes.
+//! - [`Log`]: append, sync, read, find by time, find what a writer sent before, expire.
 
 mod arrow_body;
 mod batch;
@@ -15,17 +16,20 @@ mod index;
 mod lock;
 mod log;
 mod packing;
+mod project;
 mod recover;
 mod recovery_point;
 mod retention;
 mod segment;
 mod settings;
 mod walk;
+mod writers;
 
 pub use arrow_body::BatchDecoder;
 pub use batch::encode_batch;
 pub use header::{BATCH_HEADER_BYTES, BatchHeader, verify_crc};
 pub use log::{Appended, Log};
+pub use project::BatchProjector;
 pub use recover::{Damage, Recovery};
 pub use segment::StoredBatch;
 pub use settings::{Compression, LogSettings, ZstdLevel};

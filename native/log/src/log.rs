@@ -1,9 +1,10 @@
 //! One bucket's log: append, sync, read, find by time, expire.
 //!
 //! Locks, in this order: `syncing` (one sync at a time; those who wait for it find their batches already synced), `appender`
-//! (one append at a time, never held while the disk syncs), `segments` (the list, held for moments). Readers take only the last.
+//! (one append at a time, never held while the disk syncs), `writers`, `segments` (the list, held for moments). Readers take only the last.
 
 mod durability;
+mod idempotence;
 
 use self::durability::Syncing;
 use crate::header::stamp;
@@ -12,6 +13,7 @@ use crate::lock::{lock, read, write};
 use crate::recover::{Mode, Opened, Recovery, recover};
 use crate::retention::{Age, may_go};
 use crate::segment::{Request, Segment, StoredBatch};
+use crate::writers::Writers;
 use crate::{BatchHeader, LogSettings};
 use sluice_base::{Clock, Error, ErrorKind, Fs, FsFile, Offset, Result, Subject};
 use std::collections::VecDeque;
@@ -50,6 +52,8 @@ pub struct Log {
     poison: OnceLock<String>,
     /// Closed segments that keep file and index at hand.
     at_hand: Mutex<VecDeque<Arc<Segment>>>,
+    /// Read when the first idempotent writer comes.
+    writers: Mutex<Option<Writers>>,
 }
 
 /// The segment that takes appends.
@@ -163,6 +167,7 @@ impl Log {
             size_bytes: AtomicU64::new(size),
             poison: OnceLock::new(),
             at_hand: Mutex::default(),
+            writers: Mutex::default(),
         })
     }
 
@@ -184,7 +189,8 @@ impl Log {
         let (position, base_offset) = (active.segment.bytes(), self.end_offset());
         let timestamp_ms = self.clock.now_ms().max(appender.last_timestamp_ms);
         stamp(batch, base_offset, timestamp_ms)?;
-        let next_offset = BatchHeader { base_offset, ..header }.next_offset();
+        let header = BatchHeader { base_offset, timestamp_ms, ..header };
+        let next_offset = header.next_offset();
         appender.torn = true;
         if let Err(e) = active.file.write_at(batch, position) {
             appender.torn = active.file.set_len(position).is_err();
@@ -197,6 +203,9 @@ impl Log {
         self.size_bytes.fetch_add(batch.len() as u64, Ordering::Relaxed);
         appender.appended_bytes += batch.len() as u64;
         self.end.store(next_offset, Ordering::Release);
+        if let Some(writers) = lock(&self.writers).as_mut() {
+            writers.note(&header);
+        }
         Ok(Appended { base_offset, next_offset, timestamp_ms })
     }
 

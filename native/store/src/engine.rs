@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::directory::Directory;
 use crate::lookup::TableLookup;
 use crate::producers::Producers;
+use crate::raw::RawBucket;
 use crate::scan::TableScanner;
 use crate::table::Table;
 use crate::worker::{Tables, Workers};
@@ -99,6 +100,16 @@ impl Engine {
 
     fn bucket(&self, id: &TableBucket) -> Result<Arc<Bucket>> {
         self.table(id.table)?.find(id).cloned()
+    }
+
+    /// A bucket for callers that speak the protocol.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table` or `Bucket`.
+    pub(crate) fn raw_bucket(&self, id: &TableBucket) -> Result<RawBucket> {
+        let table = self.table(id.table)?;
+        let bucket = table.find(id)?.clone();
+        Ok(RawBucket::new(self.context.clone(), table, bucket))
     }
 
     /// Adds a table; creates its directories when they are missing.

@@ -19,6 +19,7 @@ mod live_meta;
 mod lookup;
 mod packed;
 mod producers;
+mod raw;
 mod recover;
 mod registry;
 mod retention;
@@ -34,9 +35,12 @@ mod undo;
 mod values;
 mod worker;
 mod write;
+mod writer_ids;
 
 pub use catalog::{LogOptions, TableMeta};
+pub use raw::{RawBucket, SentRows};
 pub use settings::{FlushPolicy, Settings};
+pub use signal::Bell;
 pub use store::LocalStore;
 
 /// The text of `docs/settings.md`: every setting of a store and every option of a table, from the tables that parse them.

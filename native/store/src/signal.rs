@@ -64,15 +64,29 @@ impl Signal {
     }
 }
 
+impl Bell for Signal {
+    fn ring(&self) {
+        Self::ring(self);
+    }
+}
+
+/// Somebody to be woken when readers of a bucket may see more. Must not block.
+pub trait Bell: Send + Sync {
+    /// New rows (or an end) may be there.
+    fn ring(&self);
+}
+
 /// The bells to ring when a bucket's high watermark moves.
 #[derive(Debug, Default)]
-pub(crate) struct Bells(Mutex<Vec<Weak<Signal>>>);
+pub(crate) struct Bells(Mutex<Vec<Weak<dyn Bell>>>);
 
 impl Bells {
-    pub(crate) fn add(&self, signal: &Arc<Signal>) {
+    /// Adds a bell, once; it goes when its owner drops it.
+    pub(crate) fn add<B: Bell + 'static>(&self, bell: &Arc<B>) {
         let mut bells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        bells.retain(|b| b.strong_count() > 0 && !std::ptr::eq(b.as_ptr(), Arc::as_ptr(signal)));
-        bells.push(Arc::downgrade(signal));
+        bells.retain(|b| b.strong_count() > 0 && !std::ptr::addr_eq(b.as_ptr(), Arc::as_ptr(bell)));
+        let bell: Weak<B> = Arc::downgrade(bell);
+        bells.push(bell);
     }
 
     pub(crate) fn ring(&self) {

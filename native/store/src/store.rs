@@ -8,14 +8,18 @@ use crate::catalog::{Catalog, Change, TableMeta};
 use crate::ddl::BucketLimits;
 use crate::directory::Directory;
 use crate::engine::Engine;
+use crate::raw::RawBucket;
 use crate::registry::{Member, Registry};
 use crate::settings::Settings;
+use crate::writer_ids::WriterIds;
 use sluice_api::{
     Connection, DatabaseInfo, Lookup, LookupOptions, OffsetSpec, ScanOptions, Scanner, TableChange, TableInfo,
     TableStats, WriteOptions, Writer,
 };
-use sluice_base::{Clock, Error, ErrorKind, Fs, Offset, OsFs, Result, Subject, SystemClock, TableBucket, TableId};
-use sluice_row::{DatabaseDescriptor, TableDescriptor, TablePath};
+use sluice_base::{
+    Clock, Error, ErrorKind, Fs, Offset, OsFs, Result, SchemaId, Subject, SystemClock, TableBucket, TableId,
+};
+use sluice_row::{DatabaseDescriptor, Schema, TableDescriptor, TablePath};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +34,9 @@ struct Core {
     settings: Settings,
     catalog: Catalog,
     engine: Arc<Engine>,
+    writer_ids: WriterIds,
+    fs: Arc<dyn Fs>,
+    clock: Arc<dyn Clock>,
     /// Given up when the store closes; another process may then have the directory.
     directory: Mutex<Option<Directory>>,
 }
@@ -88,6 +95,37 @@ impl LocalStore {
         &self.core.root
     }
 
+    /// A bucket for callers that speak the protocol.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table` or `Bucket`; `Closed`.
+    pub fn raw_bucket(&self, id: &TableBucket) -> Result<RawBucket> {
+        self.core()?.engine.raw_bucket(id)
+    }
+
+    /// One of a table's schemas with its id; the newest without one.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table`, `Database` or `Column` (there is no such schema).
+    pub fn schema(&self, path: &TablePath, id: Option<SchemaId>) -> Result<(SchemaId, Schema)> {
+        let meta = self.core()?.table(path)?;
+        let id = id.unwrap_or(meta.schema_id());
+        match meta.schemas.get(&id) {
+            Some(schema) => Ok((id, schema.clone())),
+            None => Err(Error::not_found(Subject::Column, format!("Table {path} has no schema {}.", id.0))),
+        }
+    }
+
+    /// A number for a new idempotent writer; none is given twice.
+    ///
+    /// # Errors
+    /// `Io`, `Busy` about `Disk`; `Corrupt` naming the file that keeps them.
+    pub fn new_writer_id(&self) -> Result<i64> {
+        let core = self.core()?;
+        core.engine.writable()?;
+        core.writer_ids.next(&core.fs, core.clock.as_ref())
+    }
+
     fn core(&self) -> Result<&Core> {
         if self.closed.load(Ordering::Acquire) {
             let message = format!("the store in {} was closed; open it again", self.core.root.display());
@@ -126,8 +164,17 @@ impl Core {
         if !read_only {
             directory.clean(&*fs, &state.tables().map(|t| t.id.0).collect())?;
         }
-        let engine = Engine::open(root, fs, clock, &settings, read_only)?;
-        let core = Self { root: root.to_owned(), settings, catalog, engine, directory: Mutex::new(Some(directory)) };
+        let engine = Engine::open(root, fs.clone(), clock.clone(), &settings, read_only)?;
+        let core = Self {
+            root: root.to_owned(),
+            settings,
+            catalog,
+            engine,
+            writer_ids: WriterIds::new(root),
+            fs,
+            clock,
+            directory: Mutex::new(Some(directory)),
+        };
         let added = state.tables().try_for_each(|table| core.engine.add_table(table.clone()));
         added.inspect_err(|_| drop(core.close()))?;
         Ok(core)

@@ -252,7 +252,15 @@ impl TableWriter {
         self.split(meta, rows, true)?;
         self.wait_for_room()?;
         let scratch = std::mem::take(&mut self.scratch);
-        let batch = Upsert { meta, merger: &merger, rows, keys: &scratch.keys, values: &scratch.values, kinds: &kinds };
+        let batch = Upsert {
+            meta,
+            merger: &merger,
+            rows,
+            keys: &scratch.keys,
+            values: &scratch.values,
+            kinds: &kinds,
+            writer: (-1, -1),
+        };
         let result = self.upsert_split(&batch, &scratch.split);
         self.scratch = scratch;
         match merger.unit {
@@ -289,7 +297,7 @@ impl TableWriter {
         let merger = self.merger(meta)?;
         let (mut keys, mut values) = (Packed::default(), Packed::default());
         encode(&TableCodec::new(meta, meta.schema_id())?, &merger, rows, kinds, &mut keys, &mut values)?;
-        let batch = Upsert { meta, merger: &merger, rows, keys: &keys, values: &values, kinds };
+        let batch = Upsert { meta, merger: &merger, rows, keys: &keys, values: &values, kinds, writer: (-1, -1) };
         let all: Vec<u32> = (0_u32..).take(rows.num_rows()).collect();
         for part in parts(&all, &batch) {
             self.wait_for_room()?;
@@ -314,7 +322,15 @@ impl TableWriter {
             let rows = batch_of(&row_check::lenient(arrow), columns, rows.num_rows())?;
             let merger = self.merger(&meta)?;
             encode(&TableCodec::new(&meta, meta.schema_id())?, &merger, &rows, kinds, &mut keys, &mut values)?;
-            let batch = Upsert { meta: &meta, merger: &merger, rows: &rows, keys: &keys, values: &values, kinds };
+            let batch = Upsert {
+                meta: &meta,
+                merger: &merger,
+                rows: &rows,
+                keys: &keys,
+                values: &values,
+                kinds,
+                writer: (-1, -1),
+            };
             if let Some(placed) = home.upsert(&batch, part)? {
                 self.place(u32::try_from(home.id.bucket).unwrap_or(0), placed);
                 return Ok(());

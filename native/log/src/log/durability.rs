@@ -3,6 +3,7 @@
 use super::{Active, Appender, Log};
 use crate::lock::lock;
 use crate::recovery_point::RecoveryPoint;
+use crate::writers;
 use sluice_base::{Error, Offset, Result};
 use std::sync::atomic::Ordering;
 
@@ -114,6 +115,7 @@ impl Log {
         }
         point.save(self.fs.as_ref(), &self.dir)?;
         syncing.saved = Some(point);
-        Ok(())
+        let writers = lock(&self.writers).as_mut().map(|w| w.render(point.offset, self.clock.now_ms()));
+        writers.map_or(Ok(()), |bytes| self.fs.replace(&writers::path(&self.dir), &bytes))
     }
 }

@@ -14,7 +14,7 @@ mod upsert;
 mod version;
 
 pub(crate) use merger::{Merger, Targets, Unit};
-pub(crate) use progress::{Placed, Progress};
+pub(crate) use progress::{Placed, Progress, Then};
 pub(crate) use upsert::Upsert;
 
 use crate::commit::Stage;
@@ -147,17 +147,38 @@ impl Bucket {
     /// `Busy` about `Disk` when the disk is full, else what the log says; nothing is appended then.
     pub(crate) fn append(self: &Arc<Self>, batch: &mut [u8]) -> Result<Placed> {
         let mut side = self.lock_write()?;
-        let placed = self.append_locked(&mut side, batch)?;
+        let placed = self.append_locked(&mut side, batch)?.1;
         drop(side);
         self.context.commits.push(self);
         Ok(placed)
     }
 
-    fn append_locked(&self, side: &mut WriteSide, batch: &mut [u8]) -> Result<Placed> {
+    /// Appends one encoded batch unless its writer (id and sequence) has sent it before; tells its first offset either way.
+    ///
+    /// # Errors
+    /// `Conflict` about `Writer` when the batch is out of order; else those of [`Bucket::append`].
+    pub(crate) fn append_sent(self: &Arc<Self>, batch: &mut [u8], writer: (i64, i32)) -> Result<(Offset, Placed)> {
+        let mut side = self.lock_write()?;
+        if let Some(known) = self.find_sent(writer)? {
+            return Ok(known);
+        }
+        let appended = self.append_locked(&mut side, batch)?;
+        drop(side);
+        self.context.commits.push(self);
+        Ok(appended)
+    }
+
+    /// First offset and whereabouts of a batch that its writer has sent before. The write side is held.
+    fn find_sent(&self, (id, sequence): (i64, i32)) -> Result<Option<(Offset, Placed)>> {
+        let found = self.log()?.find_sent(id, sequence)?;
+        Ok(found.map(|sent| (sent.base_offset, Placed { end: sent.next_offset, epoch: self.progress.epoch() })))
+    }
+
+    fn append_locked(&self, side: &mut WriteSide, batch: &mut [u8]) -> Result<(Offset, Placed)> {
         let appended = self.log()?.append(batch)?;
         side.pending_bytes += batch.len() as u64;
         self.context.flow.add(batch.len() as u64);
-        Ok(Placed { end: appended.next_offset, epoch: self.progress.epoch() })
+        Ok((appended.base_offset, Placed { end: appended.next_offset, epoch: self.progress.epoch() }))
     }
 
     /// The first offset that can be read and the end of what can be.

@@ -22,6 +22,17 @@ struct State {
     stuck: Option<Failure>,
     /// Why the bucket takes and gives nothing any more.
     ended: Option<Failure>,
+    /// Who is to be told of rows, without waiting for it.
+    told_later: Vec<(Placed, Then)>,
+}
+
+/// What to do once it is known what became of rows.
+pub(crate) struct Then(pub(crate) Box<dyn FnOnce(Result<()>) + Send>);
+
+impl std::fmt::Debug for Then {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Then")
+    }
 }
 
 /// The high watermark and its waiters.
@@ -49,7 +60,40 @@ impl Progress {
         let mut state = self.lock();
         state.stuck = None;
         self.high.store(to, Ordering::Release);
+        self.changed(state);
+    }
+
+    /// Tells all who wait.
+    fn changed(&self, mut state: MutexGuard<'_, State>) {
         self.moved.notify_all();
+        if state.told_later.is_empty() {
+            return;
+        }
+        let high = self.high();
+        let waiting = std::mem::take(&mut state.told_later);
+        let mut known = Vec::with_capacity(waiting.len());
+        for (placed, then) in waiting {
+            match settled(&state, placed, high) {
+                Some(result) => known.push((then, result)),
+                None => state.told_later.push((placed, then)),
+            }
+        }
+        drop(state);
+        for (then, result) in known {
+            (then.0)(result);
+        }
+    }
+
+    /// Calls `then` once it is known what became of the rows, at once if it is. It must not block: it may run on a thread that commits.
+    pub(crate) fn tell(&self, placed: Placed, then: Then) {
+        let mut state = self.lock();
+        match settled(&state, placed, self.high()) {
+            Some(result) => {
+                drop(state);
+                (then.0)(result);
+            }
+            None => state.told_later.push((placed, then)),
+        }
     }
 
     pub(crate) fn epoch(&self) -> usize {
@@ -60,7 +104,7 @@ impl Progress {
     pub(crate) fn cut(&self, why: Failure) {
         let mut state = self.lock();
         state.cuts.push((self.high(), why));
-        self.moved.notify_all();
+        self.changed(state);
     }
 
     /// The last commit failed and will be tried again.
@@ -77,7 +121,7 @@ impl Progress {
         let mut state = self.lock();
         state.ended.get_or_insert(why);
         self.has_ended.store(true, Ordering::Release);
-        self.moved.notify_all();
+        self.changed(state);
     }
 
     pub(crate) fn has_ended(&self) -> bool {
@@ -164,6 +208,26 @@ mod tests {
         p.wait(safe, now()).unwrap();
         assert_eq!(p.wait(lost, now()).unwrap_err().message(), "sync failed");
         p.wait(Placed { end: 9, epoch: p.epoch() }, now()).unwrap();
+    }
+
+    #[test]
+    fn whoever_does_not_wait_is_told() {
+        use std::sync::mpsc::channel;
+        let p = Progress::default();
+        let (sender, told) = channel();
+        for (i, end) in [5, 6, 9].into_iter().enumerate() {
+            let sender = sender.clone();
+            p.tell(Placed { end, epoch: 0 }, Then(Box::new(move |r| sender.send((i, r.is_ok())).unwrap())));
+        }
+        assert!(told.try_recv().is_err());
+        p.advance(5);
+        assert_eq!(told.try_recv().unwrap(), (0, true));
+        p.cut(Failure::new(ErrorKind::Io, Subject::File, "sync failed"));
+        assert_eq!([told.try_recv().unwrap(), told.try_recv().unwrap()], [(1, false), (2, false)]);
+        p.tell(Placed { end: 7, epoch: 1 }, Then(Box::new(move |r| sender.send((3, r.is_ok())).unwrap())));
+        p.end(Failure::new(ErrorKind::Closed, Subject::Store, "closed"));
+        assert_eq!(told.try_recv().unwrap(), (3, false));
+        assert!(told.recv().is_err(), "nobody is told twice");
     }
 
     #[test]

@@ -18,6 +18,7 @@ use sluice_row::{ChangeKind, RowEncoder};
 use std::sync::Arc;
 
 /// One incoming batch with its keys encoded, before it is split by bucket.
+#[derive(Clone, Copy)]
 pub(crate) struct Upsert<'a> {
     /// The description whose newest schema the rows have.
     pub(crate) meta: &'a Arc<TableMeta>,
@@ -29,6 +30,8 @@ pub(crate) struct Upsert<'a> {
     pub(crate) values: &'a Packed,
     /// One a row, or none: all are upserts.
     pub(crate) kinds: &'a [ChangeKind],
+    /// Writer id and batch sequence; (-1, -1) for none.
+    pub(crate) writer: (i64, i32),
 }
 
 impl Upsert<'_> {
@@ -78,15 +81,18 @@ const MERGED_BYTES: usize = 64 << 20;
 
 impl Bucket {
     /// Merges some rows of a batch and appends their changelog as one log batch (an empty one when nothing changed; several when merged
-    /// rows grow very large). `None` when the table got a newer schema meanwhile: encode again.
+    /// rows grow very large). `None` when the table got a newer schema meanwhile: encode again. A batch that its writer has sent before is not written again.
     ///
     /// # Errors
-    /// `Busy` about `Disk` when the disk is full; `Invalid` about `Row` for a row that cannot be merged; `Corrupt`, `Io`. Nothing is written
+    /// `Conflict` about `Writer` when the batch is out of order; `Busy` about `Disk` when the disk is full; `Invalid` about `Row` for a row that cannot be merged; `Corrupt`, `Io`. Nothing is written
     /// then of what would have become one log batch.
     pub(crate) fn upsert(self: &Arc<Self>, batch: &Upsert<'_>, rows: &[u32]) -> Result<Option<Placed>> {
         let mut side = self.lock_write()?;
         if self.meta.get().schema_id() != batch.meta.schema_id() {
             return Ok(None);
+        }
+        if let Some((_, placed)) = self.find_sent(batch.writer)? {
+            return Ok(Some(placed));
         }
         let kv = self.open_kv(&mut side)?;
         let mut scratch = std::mem::take(&mut side.scratch);
@@ -115,7 +121,9 @@ impl Bucket {
                 let row_bytes = if columns.grows { average_bytes(batch.rows) } else { 0 };
                 if rows.len() > 1 && scratch.merge.merged_bytes(row_bytes) > MERGED_BYTES {
                     let (first, rest) = rows.split_at(rows.len() / 2);
-                    self.merge_rows(side, scratch, kv, batch, first)?;
+                    // The writer's number goes with the last part: only then is all of its batch there.
+                    let anonymous = Upsert { writer: (-1, -1), ..*batch };
+                    self.merge_rows(side, scratch, kv, &anonymous, first)?;
                     return self.merge_rows(side, scratch, kv, batch, rest);
                 }
                 self.by_column(side, scratch, columns, batch, rows)
@@ -201,8 +209,8 @@ impl Bucket {
         let changes = changelog::build(&merge.changes.sources, new, old, batch.meta.arrow_schema()?)?;
         encoded.clear();
         let (schema, compression) = (batch.meta.schema_id(), batch.meta.log.compression);
-        encode_batch(changes.as_ref(), Some(&merge.changes.kinds), schema, (-1, -1), compression, encoded)?;
-        let placed = self.append_locked(side, encoded)?;
+        encode_batch(changes.as_ref(), Some(&merge.changes.kinds), schema, batch.writer, compression, encoded)?;
+        let placed = self.append_locked(side, encoded)?.1;
         side.rows += merge.changes.rows_delta;
         Ok(placed)
     }
