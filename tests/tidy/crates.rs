@@ -13,6 +13,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("api", &["base", "row"]),
     ("store", &["api", "base", "kv", "log", "row"]),
     ("jni", &["api", "base", "row", "store"]),
+    ("wire", &["base", "row"]),
+    ("server", &["api", "base", "row", "store", "wire"]),
 ];
 
 /// Crates that only some rooms may name.
@@ -23,6 +25,8 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("apache-avro", &["lake"]),
     ("object_store", &["lake"]),
     ("jni", &["jni"]),
+    ("prost", &["wire"]),
+    ("tokio", &["lake", "server"]),
     ("rand", &[]),
     ("tempfile", &[]),
     ("proptest", &[]),

@@ -1,0 +1,48 @@
+//! Requests about the server itself: versions, authentication, settings, the way to its files, access rules.
+
+use crate::answer::{Failed, Reply};
+use crate::node::Node;
+use sluice_wire::message::{
+    ApiVersionsRequest, ApiVersionsResponse, AuthenticateRequest, AuthenticateResponse, DescribeClusterConfigsRequest,
+    DescribeClusterConfigsResponse, DescribeConfig, GetFileSystemSecurityTokenRequest,
+    GetFileSystemSecurityTokenResponse,
+};
+use sluice_wire::{ApiVersions, ErrorCode};
+
+/// Without a server type: a client that is told one refuses to use the node in both roles.
+pub(crate) fn versions(_: &ApiVersionsRequest) -> Reply<ApiVersionsResponse> {
+    Ok(ApiVersionsResponse { api_versions: ApiVersions::list(), server_type: None })
+}
+
+pub(crate) fn authenticate(request: &AuthenticateRequest) -> Reply<AuthenticateResponse> {
+    if request.protocol.eq_ignore_ascii_case("PLAINTEXT") {
+        return Ok(AuthenticateResponse { challenge: None });
+    }
+    let message =
+        format!("The server asks for no authentication, so {} is not possible; use PLAINTEXT.", request.protocol);
+    Err(Failed::new(ErrorCode::Authenticate, message))
+}
+
+/// Files are on this machine's own disks; no token is needed for them.
+pub(crate) fn token(_: &GetFileSystemSecurityTokenRequest) -> Reply<GetFileSystemSecurityTokenResponse> {
+    Ok(GetFileSystemSecurityTokenResponse {
+        schema: "file".to_owned(),
+        token: Vec::new(),
+        expiration_time: None,
+        addition_info: Vec::new(),
+    })
+}
+
+pub(crate) fn settings(node: &Node, _: &DescribeClusterConfigsRequest) -> Reply<DescribeClusterConfigsResponse> {
+    let config = |(key, value): (&String, &String)| DescribeConfig {
+        config_key: key.clone(),
+        config_value: Some(value.clone()),
+        config_source: "INITIAL_SERVER_CONFIG".to_owned(),
+    };
+    Ok(DescribeClusterConfigsResponse { configs: node.settings.iter().map(config).collect() })
+}
+
+/// Access rules need an authorizer, which there is none of.
+pub(crate) fn no_authorizer() -> Failed {
+    Failed::new(ErrorCode::SecurityDisabled, "No Authorizer is configured.")
+}

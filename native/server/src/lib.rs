@@ -1,0 +1,30 @@
+//! The server: one process, one port, the whole protocol over one store.
+//!
+//! Owns sockets, the life of a connection, limits, and what each request asks of the store. Every request is answered, also one that is not
+//! known; what a client sends is never believed. Files belong to the store, bytes to the wire room.
+//!
+//! Reading order: [`Server`] (listens, accepts, stops), `connection` (frames in and out, order), `dispatch` (which request is what), then a
+//! file for each theme of requests.
+
+mod answer;
+mod cluster;
+mod config;
+mod connection;
+mod counters;
+mod databases;
+mod dispatch;
+mod fetch;
+mod http;
+mod limits;
+mod logs;
+mod metadata;
+mod node;
+mod rows;
+mod server;
+mod snapshots;
+mod stop;
+mod tables;
+mod writes;
+
+pub use config::Config;
+pub use server::Server;

@@ -1,0 +1,26 @@
+//! What all connections of a server share.
+
+use crate::counters::Counters;
+use crate::limits::Limits;
+use sluice_store::LocalStore;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// The one node that clients see, in both roles.
+pub(crate) const NODE_ID: i32 = 0;
+
+/// A running server as its requests see it.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) store: Arc<LocalStore>,
+    /// Where clients are told to connect.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// The settings that the server was started with.
+    pub(crate) settings: BTreeMap<String, String>,
+    pub(crate) limits: Limits,
+    pub(crate) counters: Counters,
+    /// Kibibytes of requests and answers that may be in memory at once.
+    pub(crate) memory: Arc<Semaphore>,
+}

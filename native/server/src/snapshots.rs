@@ -1,0 +1,63 @@
+//! Requests about snapshots of rows by key and of lakes. Clients are given none: they read the changelog from its beginning instead.
+
+use crate::answer::{Failed, Reply};
+use crate::node::Node;
+use crate::tables;
+use sluice_base::{TableBucket, TableId};
+use sluice_wire::ErrorCode;
+use sluice_wire::message::{
+    AcquireKvSnapshotLeaseRequest, AcquireKvSnapshotLeaseResponse, DropKvSnapshotLeaseRequest,
+    DropKvSnapshotLeaseResponse, GetKvSnapshotMetadataRequest, GetKvSnapshotMetadataResponse, GetLakeSnapshotRequest,
+    GetLakeSnapshotResponse, GetLatestKvSnapshotsRequest, GetLatestKvSnapshotsResponse, KvSnapshot,
+    ReleaseKvSnapshotLeaseRequest, ReleaseKvSnapshotLeaseResponse,
+};
+
+/// No snapshot for each bucket, which tells the client to begin with the changelog; refused where that has lost its beginning.
+pub(crate) fn latest(node: &Node, request: &GetLatestKvSnapshotsRequest) -> Reply<GetLatestKvSnapshotsResponse> {
+    let info = tables::find(node, &request.table_path)?;
+    tables::need_primary_key(&info)?;
+    let mut latest_snapshots = Vec::new();
+    for bucket in 0..info.bucket_count() {
+        let id = TableBucket { table: TableId(info.table_id), partition: None, bucket };
+        let (start, _) = node.store.raw_bucket(&id)?.readable()?;
+        if start > 0 {
+            let message = format!(
+                "The changelog of table '{}' begins at offset {start} in bucket {bucket}, for what lay before is older than \
+                 'table.log.ttl'; this server gives no snapshots to read it from.",
+                info.path
+            );
+            return Err(Failed::new(ErrorCode::KvSnapshotNotExist, message));
+        }
+        latest_snapshots.push(KvSnapshot { bucket_id: bucket, snapshot_id: None, log_offset: None });
+    }
+    Ok(GetLatestKvSnapshotsResponse { table_id: info.table_id, partition_id: None, latest_snapshots })
+}
+
+pub(crate) fn metadata(request: &GetKvSnapshotMetadataRequest) -> Reply<GetKvSnapshotMetadataResponse> {
+    let message = format!(
+        "There is no snapshot {} of bucket {} of table {}.",
+        request.snapshot_id, request.bucket_id, request.table_id
+    );
+    Err(Failed::new(ErrorCode::KvSnapshotNotExist, message))
+}
+
+/// None of the snapshots is there.
+pub(crate) fn acquire(request: AcquireKvSnapshotLeaseRequest) -> Reply<AcquireKvSnapshotLeaseResponse> {
+    Ok(AcquireKvSnapshotLeaseResponse { unavailable_snapshots: request.snapshots_to_lease })
+}
+
+/// Nothing is held.
+pub(crate) fn release(_: &ReleaseKvSnapshotLeaseRequest) -> Reply<ReleaseKvSnapshotLeaseResponse> {
+    Ok(ReleaseKvSnapshotLeaseResponse {})
+}
+
+/// Nothing is held.
+pub(crate) fn drop_lease(_: &DropKvSnapshotLeaseRequest) -> Reply<DropKvSnapshotLeaseResponse> {
+    Ok(DropKvSnapshotLeaseResponse {})
+}
+
+pub(crate) fn lake(node: &Node, request: &GetLakeSnapshotRequest) -> Reply<GetLakeSnapshotResponse> {
+    let info = tables::find(node, &request.table_path)?;
+    let message = format!("Lake table snapshot does not exist for table: {}, table id: {}", info.path, info.table_id);
+    Err(Failed::new(ErrorCode::LakeSnapshotNotExist, message))
+}

@@ -1,0 +1,26 @@
+//! The messages, by theme. Field names and numbers are the protocol's (proto2); what a peer sends beyond them is passed over.
+
+mod cluster;
+mod database;
+mod handshake;
+mod kv;
+mod log;
+mod metadata;
+mod partition;
+mod path;
+mod snapshot;
+mod table;
+
+pub use cluster::*;
+pub use database::*;
+pub use handshake::*;
+pub use kv::*;
+pub use log::*;
+pub use metadata::*;
+pub use partition::*;
+pub use path::*;
+pub use snapshot::*;
+pub use table::*;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,25 @@
+use crate::fixture::{Running, create};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+fn get(server: &Running, path: &str) -> String {
+    let mut stream = TcpStream::connect(server.http.unwrap()).unwrap();
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn health_and_metrics() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(dir.path(), &[("http.listener", "127.0.0.1:0")]);
+    let mut client = server.client();
+    create(&mut client, "t", false);
+    assert!(get(&server, "/health").starts_with("HTTP/1.1 200 OK\r\n"));
+    let metrics = get(&server, "/metrics");
+    for line in ["sluice_connections 1", "sluice_requests_total{api=\"CreateTable\"} 1", "sluice_requests_open 0"] {
+        assert!(metrics.lines().any(|l| l == line), "{metrics} lacks {line}");
+    }
+    assert!(get(&server, "/else").starts_with("HTTP/1.1 404"));
+}

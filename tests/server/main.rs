@@ -1,0 +1,16 @@
+//! The server as a client sees it: bytes in, bytes out, over real sockets. One behaviour a file.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod client;
+mod every_request_is_answered;
+mod fixture;
+mod garbage_harms_nobody;
+mod killed_under_load;
+mod long_poll_wakes_on_commit;
+mod looked_at_from_outside;
+mod order_is_kept;
+mod projection_rewrites_columns;
+mod rows_by_key;
+mod sent_again_is_written_once;
+mod tables_come_and_go;
