@@ -18,10 +18,14 @@ pub struct Client {
 
 impl Client {
     pub fn connect(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        stream.set_nodelay(true).unwrap();
-        Self { stream, next_id: 0 }
+        Self::try_connect(address).unwrap()
+    }
+
+    pub fn try_connect(address: SocketAddr) -> std::io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, next_id: 0 })
     }
 
     /// Sends a request; its number.

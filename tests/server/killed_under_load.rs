@@ -15,7 +15,7 @@ use sluice_wire::message::{
 };
 use sluice_wire::{ApiKey, ErrorCode};
 use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,8 +51,8 @@ fn start(dir: &Path, port: u16) -> (Child, SocketAddr) {
 /// Connects as soon as somebody listens.
 fn connect(address: SocketAddr, over: &AtomicBool) -> Option<Client> {
     while !over.load(Ordering::Relaxed) {
-        if TcpStream::connect(address).is_ok() {
-            return Some(Client::connect(address));
+        if let Ok(client) = Client::try_connect(address) {
+            return Some(client);
         }
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -11,7 +11,10 @@ use sluice_wire::{ApiKey, ErrorCode, KvBatchWriter};
 
 fn written(client: &mut Client, table: i64, batch: Vec<u8>) -> Result<i64, ErrorCode> {
     let bucket = client.ask::<PutKvResponse>(ApiKey::PutKv, &put(table, batch)).unwrap().buckets_resp.remove(0);
-    bucket.error_code.map_or(Ok(bucket.log_end_offset.unwrap()), |code| Err(ErrorCode::from_number(code)))
+    match bucket.error_code {
+        Some(code) => Err(ErrorCode::from_number(code)),
+        None => Ok(bucket.log_end_offset.unwrap()),
+    }
 }
 
 fn look_up(client: &mut Client, table_id: i64, keys: Vec<Vec<u8>>) -> Vec<Option<Vec<u8>>> {
