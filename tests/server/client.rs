@@ -30,11 +30,15 @@ impl Client {
 
     /// Sends a request; its number.
     pub fn send(&mut self, key: i16, version: i16, body: &impl Body) -> i32 {
+        self.try_send(key, version, body).unwrap()
+    }
+
+    fn try_send(&mut self, key: i16, version: i16, body: &impl Body) -> std::io::Result<i32> {
         let request_id = self.next_id;
         self.next_id += 1;
         let header = RequestHeader { api_key: key, api_version: version, request_id };
-        self.stream.write_all(&request(header, body).unwrap()).unwrap();
-        request_id
+        self.stream.write_all(&request(header, body).unwrap())?;
+        Ok(request_id)
     }
 
     /// The next answer, unread; an error when the connection has ended.
@@ -60,7 +64,7 @@ impl Client {
     }
 
     pub fn try_ask<A: Body>(&mut self, key: ApiKey, body: &impl Body) -> std::io::Result<Result<A, Refused>> {
-        let id = self.send(key.number(), 1, body);
+        let id = self.try_send(key.number(), 1, body)?;
         let (answered, answer) = self.receive()?;
         assert_eq!(answered, id);
         Ok(answer)

@@ -41,6 +41,7 @@ fn start(dir: &Path, port: u16) -> (Child, SocketAddr) {
         .env(WORK, format!("{port} {}", dir.display()))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
+        .stderr(Stdio::null())
         .spawn()
         .unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
