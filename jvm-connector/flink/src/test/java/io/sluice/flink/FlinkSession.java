@@ -36,15 +36,17 @@ public final class FlinkSession implements AutoCloseable {
   }
 
   private FlinkSession(StreamExecutionEnvironment jobs, EnvironmentSettings mode, Path directory, int parallelism) {
-    this(jobs, StreamTableEnvironment.create(jobs, mode), directory, parallelism);
+    this(jobs, StreamTableEnvironment.create(jobs, mode), directory, parallelism, Map.of());
   }
 
-  private FlinkSession(StreamExecutionEnvironment jobs, TableEnvironment environment, Path directory, int parallelism) {
+  private FlinkSession(
+      StreamExecutionEnvironment jobs, TableEnvironment environment, Path directory, int parallelism, Map<String, String> options) {
     this.jobs = jobs;
     this.environment = environment;
     set("parallelism.default", Integer.toString(parallelism));
     set("table.local-time-zone", "UTC");
-    run("CREATE CATALOG c WITH ('type'='fluss', 'bootstrap.servers'='embedded:" + directory + "')", "USE CATALOG c");
+    String more = options.entrySet().stream().map(e -> ", '" + e.getKey() + "'='" + e.getValue() + "'").collect(Collectors.joining());
+    run("CREATE CATALOG c WITH ('type'='fluss', 'bootstrap.servers'='embedded:" + directory + "'" + more + ")", "USE CATALOG c");
     DIRECTORIES.add(directory);
   }
 
@@ -58,9 +60,15 @@ public final class FlinkSession implements AutoCloseable {
     return new FlinkSession(EnvironmentSettings.inStreamingMode(), directory, parallelism);
   }
 
+  /** The same, over a store with these settings. */
+  public static FlinkSession streaming(Path directory, int parallelism, Map<String, String> options) {
+    StreamExecutionEnvironment jobs = StreamExecutionEnvironment.getExecutionEnvironment();
+    return new FlinkSession(jobs, StreamTableEnvironment.create(jobs, EnvironmentSettings.inStreamingMode()), directory, parallelism, options);
+  }
+
   /** A session over an environment that the caller has made. */
   public static FlinkSession over(TableEnvironment environment, Path directory, int parallelism) {
-    return new FlinkSession(StreamExecutionEnvironment.getExecutionEnvironment(), environment, directory, parallelism);
+    return new FlinkSession(StreamExecutionEnvironment.getExecutionEnvironment(), environment, directory, parallelism, Map.of());
   }
 
   /** Closes the catalog; queries that still run keep the store open. */
