@@ -1,6 +1,7 @@
 use crate::fixture::{Running, create};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 fn get(server: &Running, path: &str) -> String {
     let mut stream = TcpStream::connect(server.http.unwrap()).unwrap();
@@ -17,9 +18,17 @@ fn health_and_metrics() {
     let mut client = server.client();
     create(&mut client, "t", false);
     assert!(get(&server, "/health").starts_with("HTTP/1.1 200 OK\r\n"));
-    let metrics = get(&server, "/metrics");
     for line in ["sluice_connections 1", "sluice_requests_total{api=\"CreateTable\"} 1", "sluice_requests_open 0"] {
-        assert!(metrics.lines().any(|l| l == line), "{metrics} lacks {line}");
+        // A request is counted as ended a moment after its answer is on the way.
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            let metrics = get(&server, "/metrics");
+            if metrics.lines().any(|l| l == line) {
+                break;
+            }
+            assert!(Instant::now() < deadline, "{metrics} lacks {line}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
     assert!(get(&server, "/else").starts_with("HTTP/1.1 404"));
 }
