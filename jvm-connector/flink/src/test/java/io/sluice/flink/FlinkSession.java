@@ -2,6 +2,7 @@ package io.sluice.flink;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -114,7 +115,9 @@ public final class FlinkSession implements AutoCloseable {
     environment.createTemporaryView("changes", ((StreamTableEnvironment) environment).fromChangelogStream(stream));
     // Else the planner would keep only deletes of rows that this very statement has inserted.
     set("table.exec.sink.upsert-materialize", "NONE");
-    run("INSERT INTO " + table + " SELECT * FROM changes");
+    // Named, for the planner counts a star as one column when only some are inserted.
+    String columns = Arrays.stream(type.getFieldNames()).map(name -> "`" + name + "`").collect(Collectors.joining(", "));
+    run("INSERT INTO " + table + " SELECT " + columns + " FROM changes");
     environment.dropTemporaryView("changes");
     return this;
   }

@@ -48,6 +48,8 @@ final class FullDiskITCase {
   @AfterEach
   void close() throws Exception {
     if (session != null) {
+      // A store says when it closes that the disk is full.
+      Files.deleteIfExists(disk.resolve("ballast"));
       session.close();
       reader.close();
       FlinkSession.assertNothingLeaks();

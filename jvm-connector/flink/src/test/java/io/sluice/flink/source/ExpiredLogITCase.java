@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -63,12 +65,28 @@ final class ExpiredLogITCase {
     }
   }
 
+  /** Stops a job as soon as all of its tasks run. */
+  private String stop(JobClient job) throws Exception {
+    String into = directory.resolve("savepoints").toUri().toString();
+    AtomicReference<String> savepoint = new AtomicReference<>();
+    FlinkSession.eventually(
+        () -> {
+          try {
+            savepoint.set(job.stopWithSavepoint(false, into, SavepointFormatType.CANONICAL).get());
+            return true;
+          } catch (ExecutionException notYet) {
+            return false;
+          }
+        },
+        true);
+    return savepoint.get();
+  }
+
   @Test
   void aRestoredJobIsToldWhichOffsetsAreLeft() throws Exception {
     insert(0, 10);
     JobClient first = sql.submit("INSERT INTO nowhere SELECT * FROM l").getJobClient().orElseThrow();
-    String savepoint =
-        first.stopWithSavepoint(false, directory.resolve("savepoints").toUri().toString(), SavepointFormatType.CANONICAL).get();
+    String savepoint = stop(first);
     for (int i = 1; i < 10; i++) {
       insert(10 * i, 10 * i + 10);
     }
