@@ -96,13 +96,33 @@ final class TableChanges {
   }
 
   private static UnsupportedOperationException refused(TableChange change) {
-    if (change instanceof TableChange.DropColumn || change instanceof TableChange.ModifyColumn) {
-      return new UnsupportedOperationException(
-          "Not support drop/modify/rename column now: columns can only be added, at the end of the table.");
+    if (change instanceof TableChange.DropColumn) {
+      return notYet("Dropping", ((TableChange.DropColumn) change).getColumnName());
+    }
+    if (change instanceof TableChange.ModifyColumn) {
+      return notYet(verb((TableChange.ModifyColumn) change), ((TableChange.ModifyColumn) change).getOldColumn().getName());
     }
     return new UnsupportedOperationException(
         String.format(
             "Unsupported flink table change %s: only options, the watermark and new columns can change.",
             change.getClass().getSimpleName()));
+  }
+
+  private static String verb(TableChange.ModifyColumn change) {
+    if (change instanceof TableChange.ModifyColumnName) {
+      return "Renaming";
+    }
+    if (change instanceof TableChange.ModifyPhysicalColumnType) {
+      return "Changing the type of";
+    }
+    if (change instanceof TableChange.ModifyColumnPosition) {
+      return "Moving";
+    }
+    return change instanceof TableChange.ModifyColumnComment ? "Changing the comment of" : "Changing";
+  }
+
+  private static UnsupportedOperationException notYet(String verb, String column) {
+    return new UnsupportedOperationException(
+        String.format("%s column '%s' is not supported yet: columns can only be added, at the end of the table.", verb, column));
   }
 }

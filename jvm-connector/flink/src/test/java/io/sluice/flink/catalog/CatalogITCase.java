@@ -280,9 +280,9 @@ final class CatalogITCase {
     refused("ALTER TABLE t ADD d INT NOT NULL", CatalogException.class, "'d' must be nullable");
     refused("ALTER TABLE t ADD d VARCHAR(3)", UnsupportedOperationException.class, "Unsupported data type VARCHAR(3) of column 'd'");
     refused("ALTER TABLE t ADD d AS a + 1", UnsupportedOperationException.class, "Unsupported flink table change");
-    refused("ALTER TABLE t DROP b", UnsupportedOperationException.class, "Not support drop/modify/rename column now");
-    refused("ALTER TABLE t RENAME b TO d", UnsupportedOperationException.class, "Not support drop/modify/rename column now");
-    refused("ALTER TABLE t MODIFY b BYTES", UnsupportedOperationException.class, "Not support drop/modify/rename column now");
+    refused("ALTER TABLE t DROP b", UnsupportedOperationException.class, "Dropping column 'b' is not supported yet");
+    refused("ALTER TABLE t RENAME b TO d", UnsupportedOperationException.class, "Renaming column 'b' is not supported yet");
+    refused("ALTER TABLE t MODIFY b BYTES", UnsupportedOperationException.class, "column 'b' is not supported yet");
     refused("ALTER TABLE t RENAME TO u", UnsupportedOperationException.class, "Renaming a table is not supported");
     assertThat(session.inOrder("DESCRIBE t")).hasSize(4);
   }

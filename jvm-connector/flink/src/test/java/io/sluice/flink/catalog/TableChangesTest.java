@@ -69,17 +69,18 @@ final class TableChangesTest {
 
   @Test
   void otherChangesAreRefused() {
-    for (TableChange change :
-        List.of(
-            TableChange.dropColumn("ts"),
-            TableChange.modifyColumnName(TS, "u"),
-            TableChange.modifyPhysicalColumnType(TS, DataTypes.TIMESTAMP(6)),
-            TableChange.modifyColumnComment(TS, "x"),
-            TableChange.modifyColumnPosition(TS, TableChange.ColumnPosition.first()))) {
-      assertThatThrownBy(() -> json(change))
-          .isInstanceOf(UnsupportedOperationException.class)
-          .hasMessageStartingWith("Not support drop/modify/rename column now");
-    }
+    Map<String, TableChange> changes =
+        Map.of(
+            "Dropping column 'ts'", TableChange.dropColumn("ts"),
+            "Renaming column 'ts'", TableChange.modifyColumnName(TS, "u"),
+            "Changing the type of column 'ts'", TableChange.modifyPhysicalColumnType(TS, DataTypes.TIMESTAMP(6)),
+            "Changing the comment of column 'ts'", TableChange.modifyColumnComment(TS, "x"),
+            "Moving column 'ts'", TableChange.modifyColumnPosition(TS, TableChange.ColumnPosition.first()));
+    changes.forEach(
+        (what, change) ->
+            assertThatThrownBy(() -> json(change))
+                .isInstanceOf(UnsupportedOperationException.class)
+                .hasMessageStartingWith(what + " is not supported yet"));
     for (TableChange change :
         List.of(
             TableChange.add(UniqueConstraint.primaryKey("pk", List.of("ts"))),
