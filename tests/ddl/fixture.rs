@@ -2,7 +2,9 @@
 
 use sluice_api::{Connection, TableChange, TableInfo};
 use sluice_base::{Error, ErrorKind, Fs, Result, Subject, SystemClock};
-use sluice_row::{Column, DataType, DatabaseDescriptor, Schema, TableDescriptor, TablePath, TypeRoot};
+use sluice_row::{
+    Column, DataType, DatabaseDescriptor, Schema, TableDescriptor, TablePath, TypeRoot, ViewColumn, ViewDescriptor,
+};
 use sluice_store::{LocalStore, Settings};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -129,8 +131,24 @@ pub fn contents(store: &LocalStore) -> String {
             let info = store.table(&TablePath::new(database.as_str(), table)).unwrap();
             out += &format!("  {}\n", serde_json::to_string(&info).unwrap());
         }
+        for view in store.list_views(&database).unwrap() {
+            let info = store.view(&TablePath::new(database.as_str(), view)).unwrap();
+            out += &format!("  {}\n", serde_json::to_string(&info).unwrap());
+        }
     }
     out
+}
+
+/// A view of one column over a query.
+pub fn view(query: &str) -> ViewDescriptor {
+    ViewDescriptor {
+        version: 1,
+        columns: vec![ViewColumn { name: "a".to_owned(), data_type: "VARCHAR(3) NOT NULL".to_owned(), comment: None }],
+        comment: None,
+        original_query: query.to_owned(),
+        expanded_query: query.to_owned(),
+        properties: BTreeMap::new(),
+    }
 }
 
 pub fn no_properties() -> DatabaseDescriptor {

@@ -10,3 +10,4 @@ mod durability;
 mod fixture;
 mod merging;
 mod settings_page;
+mod views;

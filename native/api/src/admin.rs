@@ -1,7 +1,7 @@
 //! Types of the admin calls. Serialised as JSON where they cross to Java.
 
 use serde::{Deserialize, Serialize};
-use sluice_row::{Column, DatabaseDescriptor, TableDescriptor, TablePath};
+use sluice_row::{Column, DatabaseDescriptor, TableDescriptor, TablePath, ViewDescriptor};
 
 /// A database as the store has it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -43,6 +43,19 @@ impl TableInfo {
     pub fn bucket_count(&self) -> i32 {
         self.descriptor.bucket_count.unwrap_or(1)
     }
+}
+
+/// A view as the store has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViewInfo {
+    /// Where it is.
+    pub path: TablePath,
+    /// What the user said.
+    pub descriptor: ViewDescriptor,
+    /// Creation time, ms since 1970.
+    pub created_ms: i64,
+    /// Time of the last change, ms since 1970.
+    pub modified_ms: i64,
 }
 
 /// Which offset of a bucket.

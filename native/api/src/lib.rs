@@ -10,13 +10,13 @@ mod lookup;
 mod scan;
 mod write;
 
-pub use admin::{DatabaseInfo, OffsetSpec, TableChange, TableInfo, TableStats};
+pub use admin::{DatabaseInfo, OffsetSpec, TableChange, TableInfo, TableStats, ViewInfo};
 pub use lookup::{Lookup, LookupOptions, LookupRows};
 pub use scan::{ScanBatch, ScanOptions, ScanSplit, ScanStart, Scanner};
 pub use write::{WriteOptions, Writer};
 
 use sluice_base::{Offset, Result, TableBucket};
-use sluice_row::{DatabaseDescriptor, TableDescriptor, TablePath};
+use sluice_row::{DatabaseDescriptor, TableDescriptor, TablePath, ViewDescriptor};
 use std::collections::BTreeMap;
 
 /// An open store, embedded or remote. Shared by all handles made from it; closing it closes them.
@@ -31,10 +31,10 @@ pub trait Connection: Send + Sync {
     /// # Errors
     /// `NotFound` about `Database`.
     fn alter_database(&self, name: &str, changes: &BTreeMap<String, Option<String>>) -> Result<()>;
-    /// Drops a database; with `cascade` its tables too.
+    /// Drops a database; with `cascade` its tables and views too.
     ///
     /// # Errors
-    /// `NotFound` unless `ignore_if_missing`; `Conflict` about `Database` when it has tables and no `cascade`;
+    /// `NotFound` unless `ignore_if_missing`; `Conflict` about `Database` when it has tables or views and no `cascade`;
     /// `Unsupported` for the built-in database.
     fn drop_database(&self, name: &str, ignore_if_missing: bool, cascade: bool) -> Result<()>;
     /// Names of all databases, sorted.
@@ -50,7 +50,7 @@ pub trait Connection: Send + Sync {
     /// Creates a table after checking every rule; fills in defaults. Durable when it returns.
     ///
     /// # Errors
-    /// `AlreadyExists` about `Table` unless `ignore_if_exists`; `NotFound` about `Database`; `Invalid` or
+    /// `AlreadyExists` about `Table` unless `ignore_if_exists` (a view of that name always); `NotFound` about `Database`; `Invalid` or
     /// `Unsupported` naming the column or option at fault.
     fn create_table(&self, path: &TablePath, descriptor: &TableDescriptor, ignore_if_exists: bool) -> Result<()>;
     /// Drops a table and its data.
@@ -73,6 +73,37 @@ pub trait Connection: Send + Sync {
     /// # Errors
     /// `NotFound` unless `ignore_if_missing`; `Invalid` or `Unsupported` naming the option or column.
     fn alter_table(&self, path: &TablePath, changes: &[TableChange], ignore_if_missing: bool) -> Result<()>;
+    /// Creates a view. Durable when it returns. The query is kept as it is.
+    ///
+    /// # Errors
+    /// `AlreadyExists` about `Table` unless `ignore_if_exists` (a table of that name always); `NotFound` about `Database`; `Invalid` about
+    /// `Table` for a bad name or a query that is too long.
+    fn create_view(&self, path: &TablePath, descriptor: &ViewDescriptor, ignore_if_exists: bool) -> Result<()>;
+    /// Replaces what a view says.
+    ///
+    /// # Errors
+    /// `NotFound` unless `ignore_if_missing`; `Invalid` as when creating.
+    fn alter_view(&self, path: &TablePath, descriptor: &ViewDescriptor, ignore_if_missing: bool) -> Result<()>;
+    /// Gives a view another name in its database.
+    ///
+    /// # Errors
+    /// `NotFound` unless `ignore_if_missing`; `AlreadyExists` about `Table` when a table or view has the new name; `Invalid` for a bad one.
+    fn rename_view(&self, path: &TablePath, new_name: &str, ignore_if_missing: bool) -> Result<()>;
+    /// Drops a view. Views that ask it stay and fail when they are asked.
+    ///
+    /// # Errors
+    /// `NotFound` unless `ignore_if_missing`.
+    fn drop_view(&self, path: &TablePath, ignore_if_missing: bool) -> Result<()>;
+    /// Names of a database's views, sorted.
+    ///
+    /// # Errors
+    /// `NotFound` about `Database`.
+    fn list_views(&self, database: &str) -> Result<Vec<String>>;
+    /// One view.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table` or `Database`.
+    fn view(&self, path: &TablePath) -> Result<ViewInfo>;
     /// One offset for each bucket.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use crate::connection::Store;
 use arrow_array::RecordBatch;
 use sluice_api::*;
 use sluice_base::{Error, Offset, Result, Subject, TableBucket};
-use sluice_row::{ChangeKind, DatabaseDescriptor, TableDescriptor, TablePath};
+use sluice_row::{ChangeKind, DatabaseDescriptor, TableDescriptor, TablePath, ViewDescriptor};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -75,6 +75,28 @@ impl Connection for FakeStore {
     fn alter_table(&self, path: &TablePath, changes: &[TableChange], ignore_if_missing: bool) -> Result<()> {
         self.call(format!("alter_table {path} {changes:?} {ignore_if_missing}"));
         Ok(())
+    }
+    fn create_view(&self, path: &TablePath, view: &ViewDescriptor, ignore_if_exists: bool) -> Result<()> {
+        self.call(format!("create_view {path} {} {ignore_if_exists}", view.original_query));
+        Ok(())
+    }
+    fn alter_view(&self, path: &TablePath, view: &ViewDescriptor, ignore_if_missing: bool) -> Result<()> {
+        self.call(format!("alter_view {path} {} {ignore_if_missing}", view.original_query));
+        Ok(())
+    }
+    fn rename_view(&self, path: &TablePath, new_name: &str, ignore_if_missing: bool) -> Result<()> {
+        self.call(format!("rename_view {path} {new_name} {ignore_if_missing}"));
+        Ok(())
+    }
+    fn drop_view(&self, path: &TablePath, ignore_if_missing: bool) -> Result<()> {
+        self.call(format!("drop_view {path} {ignore_if_missing}"));
+        Ok(())
+    }
+    fn list_views(&self, database: &str) -> Result<Vec<String>> {
+        Ok(vec![format!("{database}.v")])
+    }
+    fn view(&self, path: &TablePath) -> Result<ViewInfo> {
+        Err(Error::not_found(Subject::Table, format!("no view {path}")))
     }
     fn list_offsets(&self, buckets: &[TableBucket], spec: OffsetSpec) -> Result<Vec<Offset>> {
         self.call(format!("list_offsets {} {spec:?}", buckets[0]));

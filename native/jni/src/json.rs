@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sluice_api::{Connection, OffsetSpec, ScanSplit, ScanStart, TableChange};
 use sluice_base::{Error, Offset, PartitionId, Result, Subject, TableBucket, TableId};
-use sluice_row::{DatabaseDescriptor, TableDescriptor, TablePath};
+use sluice_row::{DatabaseDescriptor, TableDescriptor, TablePath, ViewDescriptor};
 use std::collections::BTreeMap;
 
 /// Reads the arguments of the call `what`.
@@ -171,6 +171,30 @@ struct AlterTable {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct CreateView {
+    path: TablePath,
+    descriptor: ViewDescriptor,
+    ignore_if_exists: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AlterView {
+    path: TablePath,
+    descriptor: ViewDescriptor,
+    ignore_if_missing: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RenameView {
+    path: TablePath,
+    new_name: String,
+    ignore_if_missing: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ListOffsets {
     buckets: Vec<Bucket>,
     spec: OffsetSpec,
@@ -244,6 +268,25 @@ pub fn admin(store: &dyn Connection, operation: &str, json: &str) -> Result<Stri
         "release_snapshots" => {
             answer(operation, json, |a: ReleaseSnapshots| store.release_snapshots(&buckets(a.buckets), &a.lease))
         }
+        _ => view(store, operation, json),
+    }
+}
+
+/// The admin operations about views.
+fn view(store: &dyn Connection, operation: &str, json: &str) -> Result<String> {
+    match operation {
+        "create_view" => {
+            answer(operation, json, |a: CreateView| store.create_view(&a.path, &a.descriptor, a.ignore_if_exists))
+        }
+        "alter_view" => {
+            answer(operation, json, |a: AlterView| store.alter_view(&a.path, &a.descriptor, a.ignore_if_missing))
+        }
+        "rename_view" => {
+            answer(operation, json, |a: RenameView| store.rename_view(&a.path, &a.new_name, a.ignore_if_missing))
+        }
+        "drop_view" => answer(operation, json, |a: DropTable| store.drop_view(&a.path, a.ignore_if_missing)),
+        "list_views" => answer(operation, json, |a: Database| store.list_views(&a.database)),
+        "view" => answer(operation, json, |a: Path| store.view(&a.path)),
         _ => Err(Error::invalid(Subject::None, format!("there is no admin operation '{operation}'"))),
     }
 }

@@ -1,4 +1,4 @@
-//! What a user says when creating a database or a table (protocol, table and database JSON).
+//! What a user says when creating a database, a table (protocol, table and database JSON) or a view.
 
 use crate::Schema;
 use serde::{Deserialize, Serialize};
@@ -67,6 +67,38 @@ pub struct TableDescriptor {
     /// All other options, kept byte for byte.
     #[serde(default)]
     pub custom_properties: BTreeMap<String, String>,
+}
+
+/// A column of a view. Its type is text: a query may give types that no table of a store has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViewColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type in the words of the query's engine.
+    pub data_type: String,
+    /// Its comment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+}
+
+/// A view: a query under a name. The store keeps it and never runs it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViewDescriptor {
+    /// Version of the JSON form.
+    #[serde(default = "one")]
+    pub version: i32,
+    /// The query's columns in order.
+    pub columns: Vec<ViewColumn>,
+    /// Its comment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// The query as the user wrote it.
+    pub original_query: String,
+    /// The same with all names in full.
+    pub expanded_query: String,
+    /// Properties, kept byte for byte.
+    #[serde(default)]
+    pub properties: BTreeMap<String, String>,
 }
 
 const fn one() -> i32 {

@@ -27,6 +27,6 @@ pub use change::ChangeKind;
 pub use compacted::{BoundRows, RowDecoder, RowEncoder, RowsBuilder};
 pub use crossing::{ColumnIn, columns_to_batch};
 pub use data_type::{DataType, RowField, TypeRoot};
-pub use descriptor::{DatabaseDescriptor, TableDescriptor, TablePath};
+pub use descriptor::{DatabaseDescriptor, TableDescriptor, TablePath, ViewColumn, ViewDescriptor};
 pub use key::{BoundKeys, KeyEncoder, KeyFormat};
 pub use schema::{AggFunction, Column, Schema};

@@ -4,7 +4,7 @@
 //! effects: CREATE makes directories, then the catalog's entry; DROP and ALTER change the catalog, then the engine. What a crash
 //! leaves between the two is data without a table, and opening removes it.
 
-use crate::catalog::{Catalog, Change, TableMeta};
+use crate::catalog::{Catalog, Change, State, TableMeta};
 use crate::ddl::BucketLimits;
 use crate::directory::Directory;
 use crate::engine::Engine;
@@ -14,12 +14,12 @@ use crate::settings::Settings;
 use crate::writer_ids::WriterIds;
 use sluice_api::{
     Connection, DatabaseInfo, Lookup, LookupOptions, OffsetSpec, ScanOptions, Scanner, TableChange, TableInfo,
-    TableStats, WriteOptions, Writer,
+    TableStats, ViewInfo, WriteOptions, Writer,
 };
 use sluice_base::{
     Clock, Error, ErrorKind, Fs, Offset, OsFs, Result, SchemaId, Subject, SystemClock, TableBucket, TableId,
 };
-use sluice_row::{DatabaseDescriptor, Schema, TableDescriptor, TablePath};
+use sluice_row::{DatabaseDescriptor, Schema, TableDescriptor, TablePath, ViewDescriptor};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -135,6 +135,19 @@ impl LocalStore {
     }
 }
 
+impl LocalStore {
+    /// A change of the catalog alone; `make` gets the state and the time, and tells whether anything differs.
+    fn change(&self, make: impl FnOnce(&mut State, i64) -> Result<bool>) -> Result<()> {
+        let core = self.core()?;
+        let mut change = core.catalog.change();
+        let now = change.now_ms;
+        match make(&mut change.state, now)? {
+            true => core.commit(&mut change),
+            false => Ok(()),
+        }
+    }
+}
+
 impl Drop for LocalStore {
     fn drop(&mut self) {
         // Whoever wants to know calls close(); every acknowledged row is durable without it.
@@ -209,23 +222,11 @@ impl Core {
 
 impl Connection for LocalStore {
     fn create_database(&self, name: &str, descriptor: &DatabaseDescriptor, ignore_if_exists: bool) -> Result<()> {
-        let core = self.core()?;
-        let mut change = core.catalog.change();
-        let now = change.now_ms;
-        match change.state.create_database(name, descriptor, ignore_if_exists, now)? {
-            true => core.commit(&mut change),
-            false => Ok(()),
-        }
+        self.change(|state, now| state.create_database(name, descriptor, ignore_if_exists, now))
     }
 
     fn alter_database(&self, name: &str, changes: &BTreeMap<String, Option<String>>) -> Result<()> {
-        let core = self.core()?;
-        let mut change = core.catalog.change();
-        let now = change.now_ms;
-        match change.state.alter_database(name, changes, now)? {
-            true => core.commit(&mut change),
-            false => Ok(()),
-        }
+        self.change(|state, now| state.alter_database(name, changes, now))
     }
 
     fn drop_database(&self, name: &str, ignore_if_missing: bool, cascade: bool) -> Result<()> {
@@ -281,6 +282,30 @@ impl Connection for LocalStore {
         core.commit(&mut change)?;
         core.engine.update_table(meta);
         Ok(())
+    }
+
+    fn create_view(&self, path: &TablePath, descriptor: &ViewDescriptor, ignore_if_exists: bool) -> Result<()> {
+        self.change(|state, now| state.create_view(path, descriptor, ignore_if_exists, now))
+    }
+
+    fn alter_view(&self, path: &TablePath, descriptor: &ViewDescriptor, ignore_if_missing: bool) -> Result<()> {
+        self.change(|state, now| state.alter_view(path, descriptor, ignore_if_missing, now))
+    }
+
+    fn rename_view(&self, path: &TablePath, new_name: &str, ignore_if_missing: bool) -> Result<()> {
+        self.change(|state, now| state.rename_view(path, new_name, ignore_if_missing, now))
+    }
+
+    fn drop_view(&self, path: &TablePath, ignore_if_missing: bool) -> Result<()> {
+        self.change(|state, _| state.drop_view(path, ignore_if_missing))
+    }
+
+    fn list_views(&self, database: &str) -> Result<Vec<String>> {
+        Ok(self.core()?.catalog.state().database(database)?.views.keys().cloned().collect())
+    }
+
+    fn view(&self, path: &TablePath) -> Result<ViewInfo> {
+        Ok(ViewInfo::clone(self.core()?.catalog.state().view(path)?))
     }
 
     fn list_offsets(&self, buckets: &[TableBucket], spec: OffsetSpec) -> Result<Vec<Offset>> {

@@ -78,6 +78,40 @@ fn every_operation_reaches_its_method_with_its_arguments() {
 }
 
 #[test]
+fn operations_on_views_reach_their_methods() {
+    let path = r#""path":{"database":"d","table":"t"}"#;
+    let view =
+        r#"{"columns":[{"name":"a","data_type":"INT"}],"original_query":"SELECT 1","expanded_query":"SELECT 1"}"#;
+    for (operation, arguments, call, answer) in [
+        (
+            "create_view",
+            &format!(r#"{{{path},"descriptor":{view},"ignore_if_exists":true}}"#),
+            "create_view d.t SELECT 1 true",
+            "null",
+        ),
+        (
+            "alter_view",
+            &format!(r#"{{{path},"descriptor":{view},"ignore_if_missing":false}}"#),
+            "alter_view d.t SELECT 1 false",
+            "null",
+        ),
+        (
+            "rename_view",
+            &format!(r#"{{{path},"new_name":"u","ignore_if_missing":true}}"#),
+            "rename_view d.t u true",
+            "null",
+        ),
+        ("drop_view", &format!(r#"{{{path},"ignore_if_missing":true}}"#), "drop_view d.t true", "null"),
+        ("list_views", &r#"{"database":"d"}"#.to_owned(), "", r#"["d.v"]"#),
+    ] {
+        let store = store();
+        assert_eq!(admin(&store, operation, arguments).unwrap(), answer, "{operation}");
+        let calls = store.seen.calls.lock().unwrap();
+        assert_eq!(calls.first().map_or("", String::as_str), call, "{operation}");
+    }
+}
+
+#[test]
 fn a_table_is_told_with_all_that_the_store_knows() {
     let answer = admin(&store(), "table", r#"{"path":{"database":"d","table":"t"}}"#).unwrap();
     let info: sluice_api::TableInfo = serde_json::from_str(&answer).unwrap();

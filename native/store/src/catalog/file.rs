@@ -3,7 +3,7 @@
 use super::state::{Database, State};
 use super::table::TableMeta;
 use serde::{Deserialize, Serialize};
-use sluice_api::{DatabaseInfo, TableInfo};
+use sluice_api::{DatabaseInfo, TableInfo, ViewInfo};
 use sluice_base::{Error, Result, SchemaId, Subject};
 use sluice_row::Schema;
 use std::collections::BTreeMap;
@@ -11,7 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 const MAGIC: &str = "SLUICE-CATALOG";
-const VERSION: u32 = 1;
+/// Version 2 knows views.
+const VERSION: u32 = 2;
+const OLDEST_VERSION: u32 = 1;
 const FIRST_LINE_BYTES_MAX: usize = 100;
 
 #[derive(Serialize, Deserialize)]
@@ -25,6 +27,8 @@ struct DatabaseEntry {
     name: String,
     info: DatabaseInfo,
     tables: Vec<TableEntry>,
+    #[serde(default)]
+    views: Vec<ViewInfo>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -46,6 +50,7 @@ pub(super) fn encode(state: &State) -> Result<Vec<u8>> {
         name: name.clone(),
         info: d.info.clone(),
         tables: d.tables.values().map(table).collect(),
+        views: d.views.values().map(|v| ViewInfo::clone(v)).collect(),
     };
     let root = Root { next_table_id: state.next_table_id, databases: state.databases.iter().map(database).collect() };
     let body = serde_json::to_vec(&root).map_err(|e| Error::internal("the catalog has no JSON form").with_source(e))?;
@@ -78,7 +83,7 @@ pub(super) fn decode(path: &Path, bytes: &[u8]) -> Result<State> {
     if version > VERSION {
         return Err(newer(path, version));
     }
-    if version != VERSION {
+    if version < OLDEST_VERSION {
         return Err(corrupt("its version is none that ever was"));
     }
     if length.parse() != Ok(body.len()) {
@@ -116,7 +121,14 @@ fn state_of(root: Root) -> Result<State> {
             let meta = TableMeta::new(table.info, schemas)?;
             tables.insert(meta.path.table.clone(), Arc::new(meta));
         }
-        state.databases.insert(entry.name, Database { info: entry.info, tables });
+        let mut database = Database { info: entry.info, tables, views: BTreeMap::new() };
+        for view in entry.views {
+            if view.path.database != entry.name || database.require_free(&view.path).is_err() {
+                return Err(Error::corrupt(format!("view {} does not belong into database {}", view.path, entry.name)));
+            }
+            database.views.insert(view.path.table.clone(), Arc::new(view));
+        }
+        state.databases.insert(entry.name, database);
     }
     Ok(state)
 }

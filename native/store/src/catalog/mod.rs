@@ -1,4 +1,4 @@
-//! The durable list of databases and tables.
+//! The durable list of databases, tables and views.
 //!
 //! Readers share one immutable [`State`]; a change is made on a copy, written to disk, and only then shown. Changes go one at a
 //! time under the [`Change`]'s lock, which is taken before any lock of the engine.
@@ -8,6 +8,7 @@ mod state;
 mod table;
 #[cfg(test)]
 mod tests;
+mod views;
 
 pub(crate) use state::State;
 pub use table::{LogOptions, TableMeta};

@@ -1,8 +1,8 @@
-//! All databases and tables at one moment, and the changes that make the next moment out of it. Knows no disk.
+//! All databases, tables and views at one moment, and the changes that make the next moment out of it. Knows no disk.
 
 use super::table::TableMeta;
 use crate::ddl::{self, Alteration, BucketLimits};
-use sluice_api::{DatabaseInfo, TableChange, TableInfo};
+use sluice_api::{DatabaseInfo, TableChange, TableInfo, ViewInfo};
 use sluice_base::{Error, ErrorKind, Result, SchemaId, Subject, TableId};
 use sluice_row::{DatabaseDescriptor, TableDescriptor, TablePath};
 use std::collections::BTreeMap;
@@ -16,6 +16,22 @@ pub(crate) const BUILT_IN_DATABASE: &str = "fluss";
 pub(crate) struct Database {
     pub(crate) info: DatabaseInfo,
     pub(crate) tables: BTreeMap<String, Arc<TableMeta>>,
+    pub(crate) views: BTreeMap<String, Arc<ViewInfo>>,
+}
+
+impl Database {
+    /// Refuses a name that a table or view has.
+    ///
+    /// # Errors
+    /// `AlreadyExists` about `Table`.
+    pub(super) fn require_free(&self, path: &TablePath) -> Result<()> {
+        let what = match () {
+            () if self.tables.contains_key(&path.table) => "Table",
+            () if self.views.contains_key(&path.table) => "View",
+            () => return Ok(()),
+        };
+        Err(Error::new(ErrorKind::AlreadyExists, Subject::Table, format!("{what} {path} already exists.")))
+    }
 }
 
 /// Everything that the catalog's file holds. Cloning copies the maps, not the tables.
@@ -40,7 +56,7 @@ impl State {
 
     fn put_database(&mut self, name: &str, descriptor: &DatabaseDescriptor, now_ms: i64) {
         let info = DatabaseInfo { descriptor: descriptor.clone(), created_ms: now_ms, modified_ms: now_ms };
-        self.databases.insert(name.to_owned(), Database { info, tables: BTreeMap::new() });
+        self.databases.insert(name.to_owned(), Database { info, tables: BTreeMap::new(), views: BTreeMap::new() });
     }
 
     /// One database.
@@ -51,7 +67,7 @@ impl State {
         self.databases.get(name).ok_or_else(|| no_database(name))
     }
 
-    fn database_mut(&mut self, name: &str) -> Result<&mut Database> {
+    pub(super) fn database_mut(&mut self, name: &str) -> Result<&mut Database> {
         self.databases.get_mut(name).ok_or_else(|| no_database(name))
     }
 
@@ -117,7 +133,7 @@ impl State {
     /// Removes a database and returns its tables; `None` when it was missing and that is fine.
     ///
     /// # Errors
-    /// `NotFound`, `Conflict` (it has tables and `cascade` is off), `Unsupported` (the built-in one); all about `Database`.
+    /// `NotFound`, `Conflict` (it has tables or views and `cascade` is off), `Unsupported` (the built-in one); all about `Database`.
     pub(crate) fn drop_database(
         &mut self,
         name: &str,
@@ -134,10 +150,10 @@ impl State {
             return if ignore_if_missing { Ok(None) } else { Err(no_database(name)) };
         };
         let tables: Vec<TableId> = database.tables.values().map(|t| t.id).collect();
-        if !tables.is_empty() && !cascade {
+        let held = tables.len() + database.views.len();
+        if held > 0 && !cascade {
             let message = format!(
-                "Database {name} is not empty: it has {} tables; drop them first or use CASCADE.",
-                tables.len()
+                "Database {name} is not empty: it has {held} tables and views; drop them first or use CASCADE."
             );
             return Err(Error::new(ErrorKind::Conflict, Subject::Database, message));
         }
@@ -160,11 +176,10 @@ impl State {
         ddl::check_path(path)?;
         let id = self.next_table_id;
         let database = self.database_mut(&path.database)?;
-        if database.tables.contains_key(&path.table) {
-            let exists =
-                || Error::new(ErrorKind::AlreadyExists, Subject::Table, format!("Table {path} already exists."));
-            return if ignore_if_exists { Ok(None) } else { Err(exists()) };
+        if database.tables.contains_key(&path.table) && ignore_if_exists {
+            return Ok(None);
         }
+        database.require_free(path)?;
         let descriptor = ddl::create(descriptor.clone(), limits)
             .map_err(|e| e.context(format_args!("cannot create table {path}")))?;
         let schemas = BTreeMap::from([(SchemaId(1), descriptor.schema.clone())]);

@@ -5,7 +5,9 @@ use super::state::State;
 use crate::ddl::BucketLimits;
 use sluice_api::TableChange;
 use sluice_base::{ErrorKind, Subject};
-use sluice_row::{Column, DataType, DatabaseDescriptor, Schema, TableDescriptor, TablePath, TypeRoot};
+use sluice_row::{
+    Column, DataType, DatabaseDescriptor, Schema, TableDescriptor, TablePath, TypeRoot, ViewColumn, ViewDescriptor,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -35,6 +37,17 @@ fn table(columns: Vec<Column>, primary_key: &[&str]) -> TableDescriptor {
     }
 }
 
+fn view() -> ViewDescriptor {
+    ViewDescriptor {
+        version: 1,
+        columns: vec![ViewColumn { name: "ä".to_owned(), data_type: "VARCHAR(3) NOT NULL".to_owned(), comment: None }],
+        comment: Some("é".to_owned()),
+        original_query: "SELECT m FROM log".to_owned(),
+        expanded_query: "SELECT `log`.`m` AS `ä`\nFROM `c`.`d`.`log`".to_owned(),
+        properties: BTreeMap::from([("k".to_owned(), "v".to_owned())]),
+    }
+}
+
 fn sample() -> State {
     let mut state = State::new(1);
     let limits = BucketLimits { default: 1, max: 4096 };
@@ -47,6 +60,7 @@ fn sample() -> State {
         let columns = vec![column("a", TypeRoot::Int), column("b", TypeRoot::String), column("m", map.clone())];
         state.create_table(&TablePath::new("d", name), &table(columns, key), limits, false, 3).unwrap();
     }
+    state.create_view(&TablePath::new("d", "v"), &view(), false, 5).unwrap();
     let added = TableChange::AddColumn { column: column("z", TypeRoot::Bytes) };
     state.alter_table(&TablePath::new("d", "kv"), &[added], false, 4).unwrap();
     state
@@ -102,9 +116,9 @@ fn every_cut_is_noticed() {
 
 #[test]
 fn a_newer_format_is_refused_by_name() {
-    let e = decode(path(), b"SLUICE-CATALOG 2 0 00000000\n").unwrap_err();
+    let e = decode(path(), b"SLUICE-CATALOG 3 0 00000000\n").unwrap_err();
     assert_eq!((e.kind(), e.subject()), (ErrorKind::Unsupported, Subject::Store));
-    assert!(e.message().contains("format 2") && e.message().contains("newer Sluice"), "{e}");
+    assert!(e.message().contains("format 3") && e.message().contains("newer Sluice"), "{e}");
 }
 
 #[test]
@@ -116,6 +130,7 @@ fn content_that_contradicts_itself_is_refused() {
         (r#""schema_id":2"#, r#""schema_id":1"#),
         (r#""primary_key":["b","a"]"#, r#""primary_key":["b","x"]"#),
         (r#""database":"d""#, r#""database":"e""#),
+        (r#""database":"d","table":"v""#, r#""database":"d","table":"kv""#),
         (r#""table.kv.format-version":"2""#, r#""table.kv.format-version":"7""#),
         (r#""type":"BYTES""#, r#""type":"BITES""#),
     ] {
@@ -125,4 +140,22 @@ fn content_that_contradicts_itself_is_refused() {
         let e = decode(path(), whole.as_bytes()).unwrap_err();
         assert!(e.message().contains("/s/catalog"), "{e}");
     }
+}
+
+/// Catalogs as each version wrote them.
+#[test]
+fn old_versions_open() {
+    let fixture = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
+    let written = encode(&sample()).unwrap();
+    if std::env::var_os("SLUICE_BLESS").is_some() {
+        std::fs::write(fixture("catalog.v2"), &written).unwrap();
+    }
+    assert!(
+        written == std::fs::read(fixture("catalog.v2")).unwrap(),
+        "the bytes of version 2 changed: that needs a version 3"
+    );
+    let old = decode(path(), &std::fs::read(fixture("catalog.v1")).unwrap()).unwrap();
+    assert!(old.view(&TablePath::new("d", "v")).is_err());
+    assert_eq!(old.table(&TablePath::new("d", "kv")).unwrap().schemas.len(), 2);
+    assert!(encode(&old).unwrap().starts_with(b"SLUICE-CATALOG 2 "));
 }

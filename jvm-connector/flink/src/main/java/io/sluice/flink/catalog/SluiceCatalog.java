@@ -1,5 +1,6 @@
 package io.sluice.flink.catalog;
 
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -21,6 +22,7 @@ import org.apache.flink.table.catalog.CatalogDatabase;
 import org.apache.flink.table.catalog.CatalogDatabaseImpl;
 import org.apache.flink.table.catalog.ObjectPath;
 import org.apache.flink.table.catalog.ResolvedCatalogTable;
+import org.apache.flink.table.catalog.ResolvedCatalogView;
 import org.apache.flink.table.catalog.TableChange;
 import org.apache.flink.table.catalog.exceptions.CatalogException;
 import org.apache.flink.table.catalog.exceptions.DatabaseAlreadyExistException;
@@ -31,7 +33,7 @@ import org.apache.flink.table.catalog.exceptions.TableNotExistException;
 import org.apache.flink.table.factories.Factory;
 
 /**
- * The databases and tables of one store. Names, rules and defaults are the store's: this class translates. The connection is opened by
+ * The databases, tables and views of one store. Names, rules and defaults are the store's: this class translates. The connection is opened by
  * {@link #open}, which CREATE CATALOG calls.
  */
 public final class SluiceCatalog extends TablesOnlyCatalog {
@@ -214,7 +216,11 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
   @Override
   public List<String> listTables(String database) throws DatabaseNotExistException {
     try {
-      return admin().listTables(database);
+      // Flink's list of tables has the views in it.
+      List<String> names = new ArrayList<>(admin().listTables(database));
+      names.addAll(admin().listViews(database));
+      Collections.sort(names);
+      return names;
     } catch (StoreException e) {
       throw missingDatabase(e, database);
     }
@@ -222,7 +228,15 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
 
   @Override
   public CatalogBaseTable getTable(ObjectPath path) throws TableNotExistException {
-    return descriptors.fromJson(stored(path));
+    try {
+      return descriptors.fromJson(stored(path));
+    } catch (TableNotExistException e) {
+      Optional<JsonNode> view = storedView(path);
+      if (view.isPresent()) {
+        return ViewDescriptors.fromJson(view.get());
+      }
+      throw e;
+    }
   }
 
   /** Returns a table as the store has it. */
@@ -240,16 +254,19 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
       stored(path);
       return true;
     } catch (TableNotExistException e) {
-      return false;
+      return storedView(path).isPresent();
     }
   }
 
   @Override
   public void createTable(ObjectPath path, CatalogBaseTable table, boolean ignoreIfExists)
       throws TableAlreadyExistException, DatabaseNotExistException {
-    ObjectNode descriptor = descriptors.toJson(requireTable(table, path), path.getFullName());
     try {
-      admin().createTable(path, descriptor, ignoreIfExists);
+      if (table instanceof ResolvedCatalogView) {
+        admin().createView(path, ViewDescriptors.toJson((ResolvedCatalogView) table), ignoreIfExists);
+      } else {
+        admin().createTable(path, descriptors.toJson(requireTable(table, path), path.getFullName()), ignoreIfExists);
+      }
     } catch (StoreException e) {
       if (StoreErrors.is(e, ErrorKind.ALREADY_EXISTS, Subject.TABLE)) {
         throw StoreErrors.keeping(new TableAlreadyExistException(getName(), path), e);
@@ -262,9 +279,6 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
   }
 
   private ResolvedCatalogTable requireTable(CatalogBaseTable table, ObjectPath path) {
-    if (table.getTableKind() == CatalogBaseTable.TableKind.VIEW) {
-      throw new UnsupportedOperationException("CREATE VIEW is not supported for Fluss catalog; use CREATE TEMPORARY VIEW.");
-    }
     if (!(table instanceof ResolvedCatalogTable)) {
       throw new UnsupportedOperationException(String.format("%s: this catalog stores ordinary tables only.", path.getFullName()));
     }
@@ -278,7 +292,11 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
   @Override
   public void dropTable(ObjectPath path, boolean ignoreIfNotExists) throws TableNotExistException {
     try {
-      admin().dropTable(path, ignoreIfNotExists);
+      if (storedView(path).isPresent()) {
+        admin().dropView(path, true);
+      } else {
+        admin().dropTable(path, ignoreIfNotExists);
+      }
     } catch (StoreException e) {
       throw missingTable(e, path);
     }
@@ -296,6 +314,63 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
         throw e;
       }
     } catch (StoreException e) {
+      throw missingTable(e, path);
+    }
+  }
+
+  // ---- views
+
+  @Override
+  public List<String> listViews(String database) throws DatabaseNotExistException {
+    try {
+      return admin().listViews(database);
+    } catch (StoreException e) {
+      throw missingDatabase(e, database);
+    }
+  }
+
+  /** Returns a view as the store has it; empty when there is none of that name. */
+  private Optional<JsonNode> storedView(ObjectPath path) {
+    try {
+      return Optional.of(admin().view(path));
+    } catch (StoreException e) {
+      missingTable(e, path);
+      return Optional.empty();
+    }
+  }
+
+  @Override
+  public void renameTable(ObjectPath path, String newName, boolean ignoreIfNotExists)
+      throws TableNotExistException, TableAlreadyExistException {
+    if (storedView(path).isEmpty()) {
+      super.renameTable(path, newName, ignoreIfNotExists);
+    }
+    try {
+      admin().renameView(path, newName, ignoreIfNotExists);
+    } catch (StoreException e) {
+      ObjectPath renamed = new ObjectPath(path.getDatabaseName(), newName);
+      if (StoreErrors.is(e, ErrorKind.ALREADY_EXISTS, Subject.TABLE)) {
+        throw StoreErrors.keeping(new TableAlreadyExistException(getName(), renamed), e);
+      }
+      if (e.kind() == ErrorKind.INVALID) {
+        throw StoreErrors.of(e);
+      }
+      throw missingTable(e, path);
+    }
+  }
+
+  @Override
+  public void alterTable(ObjectPath path, CatalogBaseTable newTable, boolean ignoreIfNotExists) throws TableNotExistException {
+    if (!(newTable instanceof ResolvedCatalogView)) {
+      super.alterTable(path, newTable, ignoreIfNotExists);
+      return;
+    }
+    try {
+      admin().alterView(path, ViewDescriptors.toJson((ResolvedCatalogView) newTable), ignoreIfNotExists);
+    } catch (StoreException e) {
+      if (e.kind() == ErrorKind.INVALID) {
+        throw StoreErrors.of(e);
+      }
       throw missingTable(e, path);
     }
   }

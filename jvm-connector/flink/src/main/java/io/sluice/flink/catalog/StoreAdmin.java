@@ -71,6 +71,36 @@ final class StoreAdmin implements AutoCloseable {
     call("drop_table", at(path).put("ignore_if_missing", ignoreIfMissing));
   }
 
+  /** Returns the views of a database. */
+  List<String> listViews(String database) {
+    return TableDescriptors.names(call("list_views", JSON.createObjectNode().put("database", database)));
+  }
+
+  /** Returns a view. */
+  JsonNode view(ObjectPath path) {
+    return call("view", at(path));
+  }
+
+  void createView(ObjectPath path, JsonNode descriptor, boolean ignoreIfExists) {
+    ObjectNode arguments = at(path).put("ignore_if_exists", ignoreIfExists);
+    arguments.set("descriptor", descriptor);
+    call("create_view", arguments);
+  }
+
+  void alterView(ObjectPath path, JsonNode descriptor, boolean ignoreIfMissing) {
+    ObjectNode arguments = at(path).put("ignore_if_missing", ignoreIfMissing);
+    arguments.set("descriptor", descriptor);
+    call("alter_view", arguments);
+  }
+
+  void renameView(ObjectPath path, String newName, boolean ignoreIfMissing) {
+    call("rename_view", at(path).put("new_name", newName).put("ignore_if_missing", ignoreIfMissing));
+  }
+
+  void dropView(ObjectPath path, boolean ignoreIfMissing) {
+    call("drop_view", at(path).put("ignore_if_missing", ignoreIfMissing));
+  }
+
   private static ObjectNode at(ObjectPath path) {
     ObjectNode arguments = JSON.createObjectNode();
     arguments.putObject("path").put("database", path.getDatabaseName()).put("table", path.getObjectName());

@@ -10,15 +10,15 @@ import org.apache.flink.table.catalog.CatalogPartition;
 import org.apache.flink.table.catalog.CatalogPartitionSpec;
 import org.apache.flink.table.catalog.CatalogTable;
 import org.apache.flink.table.catalog.ObjectPath;
-import org.apache.flink.table.catalog.exceptions.DatabaseNotExistException;
 import org.apache.flink.table.catalog.exceptions.FunctionNotExistException;
+import org.apache.flink.table.catalog.exceptions.TableAlreadyExistException;
 import org.apache.flink.table.catalog.exceptions.TableNotExistException;
 import org.apache.flink.table.catalog.exceptions.TableNotPartitionedException;
 import org.apache.flink.table.catalog.stats.CatalogColumnStatistics;
 import org.apache.flink.table.catalog.stats.CatalogTableStatistics;
 import org.apache.flink.table.expressions.Expression;
 
-/** The answers of a catalog that has databases and tables and nothing else: no views, functions, procedures, statistics or partitions. */
+/** The answers of a catalog that has databases, tables and views and nothing else: no functions, procedures, statistics or partitions. */
 abstract class TablesOnlyCatalog extends AbstractCatalog {
   TablesOnlyCatalog(String name, String defaultDatabase) {
     super(name, defaultDatabase);
@@ -31,23 +31,14 @@ abstract class TablesOnlyCatalog extends AbstractCatalog {
   // ---- tables
 
   @Override
-  public void renameTable(ObjectPath path, String newName, boolean ignoreIfNotExists) {
+  public void renameTable(ObjectPath path, String newName, boolean ignoreIfNotExists)
+      throws TableNotExistException, TableAlreadyExistException {
     throw unsupported("Renaming a table");
   }
 
   @Override
-  public void alterTable(ObjectPath path, CatalogBaseTable newTable, boolean ignoreIfNotExists) {
+  public void alterTable(ObjectPath path, CatalogBaseTable newTable, boolean ignoreIfNotExists) throws TableNotExistException {
     throw unsupported("Altering a table without a list of changes");
-  }
-
-  // ---- views
-
-  @Override
-  public List<String> listViews(String database) throws DatabaseNotExistException {
-    if (!databaseExists(database)) {
-      throw new DatabaseNotExistException(getName(), database);
-    }
-    return Collections.emptyList();
   }
 
   // ---- partitions

@@ -371,7 +371,6 @@ final class CatalogITCase {
   void whatACatalogCanDoWithoutIsRefusedInOneSentence() throws Exception {
     session.run("CREATE TABLE t (a INT)");
     ObjectPath path = new ObjectPath("fluss", "t");
-    refused("CREATE VIEW v AS SELECT * FROM t", UnsupportedOperationException.class, "VIEW is not supported for Fluss catalog");
     refused(
         "CREATE FUNCTION f AS 'java.lang.String'",
         UnsupportedOperationException.class, "FUNCTION is not supported for Fluss catalog");
