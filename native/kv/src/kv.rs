@@ -201,14 +201,17 @@ impl Kv {
         changes: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)> + Clone,
         mark: Mark,
     ) -> Result<()> {
-        let _gate = lock(&self.write_gate);
         if let Some(unwritten) = &self.unwritten {
+            let _gate = lock(&self.write_gate);
             let mut all = unwritten.write().unwrap_or_else(PoisonError::into_inner);
             Arc::make_mut(&mut all).extend(changes.map(|(key, row)| (key.to_vec(), row.map(<[u8]>::to_vec))));
             lock(&self.marks).now = mark;
             return Ok(());
         }
-        self.write_when_taken(|| batch_of(changes.clone(), mark))?;
+        // Made before the gate, where a checkpoint may wait.
+        let batch = batch_of(changes.clone(), mark);
+        let _gate = lock(&self.write_gate);
+        self.write_when_taken(batch, || batch_of(changes.clone(), mark))?;
         for (key, value) in changes {
             self.shared.rows.put(self.owner, key, value);
         }
@@ -220,11 +223,10 @@ impl Kv {
 
     /// RocksDB must not let this thread wait inside: a write that waits there for a flush is in the way of the recovery from that flush's
     /// failure, and both wait for ever. So it refuses at once, and the wait is here.
-    fn write_when_taken(&self, batch: impl Fn() -> WriteBatch) -> Result<()> {
+    fn write_when_taken(&self, mut batch: WriteBatch, again: impl Fn() -> WriteBatch) -> Result<()> {
         let errors = self.number(properties::BACKGROUND_ERRORS);
         let deadline = Instant::now() + STALL_MAX;
         loop {
-            let batch = batch();
             let bytes = batch.size_in_bytes() as u64;
             let Err(e) = self.db.write_opt(batch, &tuning::write_options()) else { return Ok(()) };
             let stalled = e.kind() == rocksdb::ErrorKind::Incomplete;
@@ -234,6 +236,7 @@ impl Kv {
                 return Err(self.fail("write to")(e));
             }
             self.outlast_stall(bytes, errors, deadline);
+            batch = again();
         }
     }
 

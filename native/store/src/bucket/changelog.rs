@@ -26,6 +26,9 @@ pub(super) fn build(
     if sources.is_empty() {
         return Ok(None);
     }
+    if !sources.iter().any(|s| matches!(s, Current::Old(_))) {
+        return only_new(sources, new, schema).map(Some);
+    }
     let decoded;
     let (old, in_order) = match old {
         OldRows::Decoded(old) => (*old, false),
@@ -34,9 +37,6 @@ pub(super) fn build(
             (&decoded, true)
         }
     };
-    if !sources.iter().any(|s| matches!(s, Current::Old(_))) {
-        return only_new(sources, new, schema).map(Some);
-    }
     let mut next_old = 0;
     let order: Vec<(usize, usize)> = sources
         .iter()

@@ -81,11 +81,12 @@ const MERGED_BYTES: usize = 64 << 20;
 
 impl Bucket {
     /// Merges some rows of a batch and appends their changelog as one log batch (an empty one when nothing changed; several when merged
-    /// rows grow very large). `None` when the table got a newer schema meanwhile: encode again. A batch that its writer has sent before is not written again.
+    /// rows grow very large). `None` when the table got a newer schema meanwhile: encode again. A batch that its writer has sent before is
+    /// not written again.
     ///
     /// # Errors
-    /// `Conflict` about `Writer` when the batch is out of order; `Busy` about `Disk` when the disk is full; `Invalid` about `Row` for a row that cannot be merged; `Corrupt`, `Io`. Nothing is written
-    /// then of what would have become one log batch.
+    /// `Conflict` about `Writer` when the batch is out of order; `Busy` about `Disk` when the disk is full; `Invalid` about `Row` for a row
+    /// that cannot be merged; `Corrupt`, `Io`. Nothing is written then of what would have become one log batch.
     pub(crate) fn upsert(self: &Arc<Self>, batch: &Upsert<'_>, rows: &[u32]) -> Result<Option<Placed>> {
         let mut side = self.lock_write()?;
         if self.meta.get().schema_id() != batch.meta.schema_id() {
