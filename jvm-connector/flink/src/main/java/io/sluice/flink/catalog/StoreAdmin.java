@@ -56,15 +56,11 @@ final class StoreAdmin implements AutoCloseable {
   }
 
   void createTable(ObjectPath path, JsonNode descriptor, boolean ignoreIfExists) {
-    ObjectNode arguments = at(path).put("ignore_if_exists", ignoreIfExists);
-    arguments.set("descriptor", descriptor);
-    call("create_table", arguments);
+    call("create_table", at(path).put("ignore_if_exists", ignoreIfExists).set("descriptor", descriptor));
   }
 
   void alterTable(ObjectPath path, ArrayNode changes, boolean ignoreIfMissing) {
-    ObjectNode arguments = at(path).put("ignore_if_missing", ignoreIfMissing);
-    arguments.set("changes", changes);
-    call("alter_table", arguments);
+    call("alter_table", at(path).put("ignore_if_missing", ignoreIfMissing).set("changes", changes));
   }
 
   void dropTable(ObjectPath path, boolean ignoreIfMissing) {
@@ -82,15 +78,11 @@ final class StoreAdmin implements AutoCloseable {
   }
 
   void createView(ObjectPath path, JsonNode descriptor, boolean ignoreIfExists) {
-    ObjectNode arguments = at(path).put("ignore_if_exists", ignoreIfExists);
-    arguments.set("descriptor", descriptor);
-    call("create_view", arguments);
+    call("create_view", at(path).put("ignore_if_exists", ignoreIfExists).set("descriptor", descriptor));
   }
 
   void alterView(ObjectPath path, JsonNode descriptor, boolean ignoreIfMissing) {
-    ObjectNode arguments = at(path).put("ignore_if_missing", ignoreIfMissing);
-    arguments.set("descriptor", descriptor);
-    call("alter_view", arguments);
+    call("alter_view", at(path).put("ignore_if_missing", ignoreIfMissing).set("descriptor", descriptor));
   }
 
   void renameView(ObjectPath path, String newName, boolean ignoreIfMissing) {

@@ -6,7 +6,6 @@ import java.util.TreeMap;
 import io.sluice.flink.StoreTable;
 import io.sluice.flink.source.scan.StoreTableClient;
 import io.sluice.store.Connection;
-import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonProcessingException;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
@@ -68,11 +67,6 @@ final class WriterBaseline {
   }
 
   private JsonNode call(String operation, ObjectNode arguments) {
-    String answer = connection.admin(operation, arguments.toString());
-    try {
-      return JSON.readTree(answer);
-    } catch (JsonProcessingException e) {
-      throw new IllegalStateException(operation + " answered something that is not JSON: " + answer, e);
-    }
+    return StoreTableClient.call(connection, operation, arguments);
   }
 }

@@ -158,6 +158,11 @@ public final class StoreTableClient implements TableClient {
   }
 
   private JsonNode call(String operation, ObjectNode arguments) {
+    return call(connection, operation, arguments);
+  }
+
+  /** Asks the store; its answer. */
+  public static JsonNode call(Connection connection, String operation, ObjectNode arguments) {
     String answer = connection.admin(operation, arguments.toString());
     try {
       return JSON.readTree(answer);
