@@ -14,8 +14,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Whoever closes waits on while something gets done within this time.
-const STEP_MAX: Duration = Duration::from_secs(5);
+/// Whoever closes waits on while something gets done within this time. RocksDB looks every five seconds whether a full disk has space.
+const STEP_MAX: Duration = Duration::from_secs(12);
 
 /// All that has to end.
 pub(crate) struct Closing {
@@ -62,9 +62,11 @@ impl Closing {
 
     fn close(self, steps: &AtomicU64) -> Result<()> {
         let Self { context, tables, workers, directory } = self;
+        let step = || _ = steps.fetch_add(1, Ordering::Relaxed);
         context.commits.drain();
         context.commits.stop();
         workers.join();
+        step();
         let mut first = Ok(());
         let why = Failure::new(ErrorKind::Closed, Subject::Store, "the store is closed; open it again");
         for table in tables {
@@ -74,10 +76,10 @@ impl Closing {
                 if saved.is_ok() {
                     saved = bucket.save();
                 }
-                steps.fetch_add(1, Ordering::Relaxed);
+                step();
             }
             first = first.and(saved);
-            table.end(&why);
+            table.end(&why, &step);
         }
         context.commits.forget();
         drop(directory);

@@ -91,11 +91,14 @@ impl Table {
     /// The table is dropped: its writers and readers get `NotFound`.
     pub(crate) fn end_dropped(&self) {
         let meta = self.meta.get();
-        self.end(&Failure::new(ErrorKind::NotFound, Subject::Table, format!("table {} was dropped", meta.path)));
+        self.end(
+            &Failure::new(ErrorKind::NotFound, Subject::Table, format!("table {} was dropped", meta.path)),
+            &|| (),
+        );
     }
 
-    /// Ends all buckets and takes from those who hold them what they hold.
-    pub(crate) fn end(&self, why: &Failure) {
+    /// Ends all buckets and takes from those who hold them what they hold; `closed` is called after each bucket whose files are given up.
+    pub(crate) fn end(&self, why: &Failure, closed: &dyn Fn()) {
         self.ended.get_or_init(|| why.clone());
         for bucket in &self.buckets {
             bucket.end(why.clone());
@@ -107,6 +110,7 @@ impl Table {
         }
         for bucket in &self.buckets {
             bucket.close_kv();
+            closed();
         }
     }
 

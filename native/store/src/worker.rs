@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::table::Table;
 use sluice_base::Result;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Threads that commit. Mostly they wait for the disk, so more than cores.
@@ -44,7 +44,7 @@ impl Workers {
         self.spawn("sluice-worker".to_owned(), move || {
             let mut due = Due::from(&context, Instant::now());
             while !wait(&stop, due.next()) {
-                due.run(&context, tables.as_ref());
+                due.run(&context, tables.as_ref(), &|| *lock(&stop.0));
             }
         })
     }
@@ -52,15 +52,15 @@ impl Workers {
     fn spawn(&self, name: String, work: impl FnOnce() + Send + 'static) -> Result<()> {
         let spawned = std::thread::Builder::new().name(name.clone()).spawn(work);
         let thread = spawned.map_err(|e| sluice_base::Error::io(format_args!("start thread {name}"), e))?;
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        lock(&self.threads).push(thread);
         Ok(())
     }
 
     /// Ends and joins all threads; the commit queue must have been stopped.
     pub(crate) fn join(&self) {
-        *self.stop.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *lock(&self.stop.0) = true;
         self.stop.1.notify_all();
-        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let threads = std::mem::take(&mut *lock(&self.threads));
         for thread in threads {
             // A panic in a thread has been turned into a poisoned bucket where it belongs; joining is all that is left.
             let _ = thread.join();
@@ -68,9 +68,14 @@ impl Workers {
     }
 }
 
+fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A flag and a list of threads: whole whatever panicked.
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Waits until the time or the stop; true = stop.
 fn wait(stop: &(Mutex<bool>, Condvar), until: Instant) -> bool {
-    let mut stopped = stop.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut stopped = lock(&stop.0);
     loop {
         let left = until.saturating_duration_since(Instant::now());
         if *stopped || left.is_zero() {
@@ -95,11 +100,15 @@ impl Due {
     }
 
     /// Does what is due on every bucket. Failures show up where a caller meets them; here the next round tries again.
-    fn run(&mut self, context: &Context, tables: &dyn Tables) {
+    fn run(&mut self, context: &Context, tables: &dyn Tables, stopped: &dyn Fn() -> bool) {
         let now = Instant::now();
         let next = Self::from(context, now);
         let due = (self.retention <= now, self.snapshots <= now, self.flush <= now);
         for bucket in tables.all().iter().flat_map(|t| t.buckets().to_vec()) {
+            // A disk that is full takes a second to say so, for each bucket anew.
+            if stopped() {
+                return;
+            }
             let round = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| visit(&bucket, due)));
             if let Err(panic) = round {
                 bucket.poison(&*panic);
