@@ -1,9 +1,9 @@
-//! Each call of the file system fails once; the process lives on.
+//! Each call of the file system fails once; the process lives on, and what it then acknowledged outlives a power loss.
 
 use crate::workload::{self, Model, Step, assert_disk_error, open, script, take};
 use sluice_base::{Error, ErrorKind};
 use sluice_log::Log;
-use sluice_testkit::{Fault, FaultFs};
+use sluice_testkit::{Crash, Fault, FaultFs};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,17 +23,19 @@ fn assert_poisoned(log: &Log, model: &Model) {
 }
 
 /// A step that failed is taken back and tried again.
-fn recover_from(e: &Error, log: Log, model: &mut Model, step: Step, fs: &FaultFs, dir: &Path) -> Log {
+fn recover_from(e: &Error, log: Log, model: &mut Model, step: Step) -> Log {
     assert_disk_error(e);
     let log = match step {
         Step::Append(..) => {
             model.cut_to(log.end_offset());
             log
         }
+        // What could not be synced is gone: the disk may have any part of it.
         Step::Sync | Step::SavePoint if log.durable_offset() < log.end_offset() => {
             assert_poisoned(&log, model);
-            drop(log);
-            open_again(fs, dir)
+            let keep = log.durable_offset();
+            model.cut_to(keep);
+            log.reopen(keep).unwrap().0
         }
         _ => log,
     };
@@ -52,7 +54,7 @@ fn run(n: u64, fault: Fault) -> bool {
     for step in script() {
         if let Err(e) = take(&log, &mut model, step) {
             assert!(fs.fired(), "{step:?}: {e}");
-            log = recover_from(&e, log, &mut model, step, &fs, dir.path());
+            log = recover_from(&e, log, &mut model, step);
         }
         assert_eq!(log.end_offset(), model.end());
     }
@@ -60,6 +62,10 @@ fn run(n: u64, fault: Fault) -> bool {
     let fired = fs.fired();
     fs.fail_call(u64::MAX / 2, fault);
     model.check(&log);
+    model.synced = log.sync().unwrap();
+    let image = workload::tempdir();
+    fs.crash_into(dir.path(), image.path(), Crash::LoseUnsynced).unwrap();
+    model.check(&open(Arc::new(FaultFs::new()), image.path()).unwrap().0);
     drop(log);
     let (log, recovery) = open(Arc::new(FaultFs::new()), dir.path()).unwrap();
     assert!(recovery.damaged.is_empty(), "{recovery:?}");

@@ -10,7 +10,7 @@ use crate::file_header::FILE_HEADER_BYTES;
 use crate::header::verify_crc;
 use crate::index::{Entry, Index};
 use crate::recovery_point::RecoveryPoint;
-use crate::segment::{Segment, check_header, complete_index, index_path, log_path};
+use crate::segment::{Segment, check_header, complete_index, index_path, log_path, write_header};
 use crate::walk::{WHOLE_CHUNK_BYTES, Walk, damaged_at};
 use crate::{BATCH_HEADER_BYTES, BatchHeader};
 use sluice_base::{Error, ErrorKind, Fs, FsFile, Offset, Result};
@@ -67,6 +67,12 @@ pub(crate) struct Mode {
     pub keep: Offset,
     /// Whether what a crash left is repaired. If not, it is passed over, nothing is written and the log takes no appends.
     pub repair: bool,
+}
+
+impl Mode {
+    fn follows_failed_sync(self) -> bool {
+        self.repair && self.keep < Offset::MAX
+    }
 }
 
 /// Reads a directory of segments and makes it whole.
@@ -179,6 +185,9 @@ impl Recovering<'_> {
         let kept = damaged_header.is_none().then(|| Arc::clone(&file));
         if damaged_header.is_some() {
             self.note_damage(&path, 0, FILE_HEADER_BYTES, base);
+        } else if self.mode.follows_failed_sync() && start.is_none() {
+            // It may have been part of that sync: then it is read from memory only, and no later sync writes it.
+            write_header(file.as_ref(), base)?;
         }
         self.segments.push(Arc::new(segment.with_open(kept, scan.index)));
         (self.offset, self.timestamp_ms) = (scan.offset, scan.timestamp_ms);

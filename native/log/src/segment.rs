@@ -29,6 +29,14 @@ pub(crate) fn index_path(dir: &Path, base: Offset) -> PathBuf {
     dir.join(format!("{base:020}.index"))
 }
 
+/// Writes the header that the file of a segment begins with.
+///
+/// # Errors
+/// `Io`, `Busy` about `Disk`.
+pub(crate) fn write_header(file: &dyn FsFile, base: Offset) -> Result<()> {
+    file.write_at(&file_header::encode(SEGMENT_MAGIC, base, &[0; file_header::BODY_BYTES]), 0)
+}
+
 /// A batch as it is stored.
 #[derive(Debug, Clone)]
 pub struct StoredBatch {
@@ -87,7 +95,7 @@ impl Segment {
         let path = log_path(dir, base);
         let file = fs.open(&path)?;
         file.set_len(0)?;
-        file.write_at(&file_header::encode(SEGMENT_MAGIC, base, &[0; file_header::BODY_BYTES]), 0)?;
+        write_header(file.as_ref(), base)?;
         let segment = Self::closed(dir, base, base, FILE_HEADER_BYTES, interval_bytes);
         Ok((segment.with_open(Some(Arc::clone(&file)), Index::default()), file))
     }

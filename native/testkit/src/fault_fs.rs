@@ -6,8 +6,8 @@
 //!
 //! What is assumed of a disk: a 512-byte sector holds what some prefix of the writes left in it, each sector for itself; a file's
 //! length follows its length changes in order; entries of one directory change in order; a sector that was never written reads
-//! as zeros. Syncing a file does not sync its directory entry. Files that were not written through this file system (those of RocksDB)
-//! are copied as they are.
+//! as zeros; bytes whose sync failed are not written by a later one, though reads give them. Syncing a file does not sync its directory
+//! entry. Files that were not written through this file system (those of RocksDB) are copied as they are.
 
 mod crash;
 mod disk;
@@ -193,7 +193,11 @@ impl FsFile for FaultFile {
     }
 
     fn sync(&self) -> Result<()> {
-        self.fs.allow("sync", &self.path, false)?;
+        let allowed = self.fs.allow("sync", &self.path, false);
+        if allowed.is_err() && !lock(&self.fs.plan).halted {
+            lock(&self.tracked).fail_sync();
+        }
+        allowed?;
         let hook = lock(&self.fs.during_sync).clone();
         if let Some(Hook(hook)) = hook {
             hook();

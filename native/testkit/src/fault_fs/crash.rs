@@ -91,7 +91,8 @@ fn survivor(file: &DiskFile, luck: &mut Luck) -> Vec<u8> {
                 content.truncate(*len);
                 length = *len;
             }
-            Change::SetLen(_) => {}
+            Change::Grow(end) if i < length_changes => length = length.max(*end),
+            Change::SetLen(_) | Change::Grow(_) => {}
             Change::Write { position, bytes } => {
                 let end = position + bytes.len();
                 content.resize(content.len().max(end), 0);

@@ -8,8 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// One change of a file since its last sync.
 #[derive(Debug)]
 pub(super) enum Change {
-    Write { position: usize, bytes: Vec<u8> },
+    Write {
+        position: usize,
+        bytes: Vec<u8>,
+    },
     SetLen(usize),
+    /// Bytes up to here, which the disk does not get: only the length stays.
+    Grow(usize),
 }
 
 /// One file, whatever its names.
@@ -29,10 +34,20 @@ impl DiskFile {
         self.changes.push(Change::SetLen(usize::try_from(len).expect("test files are small")));
     }
 
+    /// A sync that failed: the system takes the bytes for written and never tries again, though reads go on to give them.
+    pub(super) fn fail_sync(&mut self) {
+        for change in &mut self.changes {
+            if let Change::Write { position, bytes } = change {
+                *change = Change::Grow(*position + bytes.len());
+            }
+        }
+    }
+
     pub(super) fn sync(&mut self) {
         for change in std::mem::take(&mut self.changes) {
             match change {
                 Change::SetLen(len) => self.durable.resize(len, 0),
+                Change::Grow(end) => self.durable.resize(self.durable.len().max(end), 0),
                 Change::Write { position, bytes } => {
                     let end = position + bytes.len();
                     self.durable.resize(self.durable.len().max(end), 0);
