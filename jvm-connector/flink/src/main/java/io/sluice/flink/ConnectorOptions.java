@@ -33,6 +33,9 @@ public final class ConnectorOptions {
   /** Prefix of the client options that a catalog hands on to each of its tables. */
   public static final String SECURITY_PREFIX = "client.security.";
 
+  /** The store's option that lets a table's rows flow into the lake. */
+  public static final String LAKE_ENABLED = "table.datalake.enabled";
+
   // ---- catalog
 
   public static final ConfigOption<String> BOOTSTRAP_SERVERS =

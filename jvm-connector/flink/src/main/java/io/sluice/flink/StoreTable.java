@@ -110,6 +110,14 @@ public final class StoreTable implements Serializable {
     return primaryKey.length > 0;
   }
 
+  /** Where its rows are. */
+  public TableKind kind() {
+    if (hasPrimaryKey()) {
+      return TableKind.PRIMARY_KEY;
+    }
+    return Boolean.parseBoolean(options.get(ConnectorOptions.LAKE_ENABLED)) ? TableKind.LOG_WITH_LAKE : TableKind.LOG;
+  }
+
   /** Positions of the bucket key's columns in the order in which they are hashed; empty when rows have no home bucket. */
   public int[] bucketKey() {
     return bucketKey.clone();

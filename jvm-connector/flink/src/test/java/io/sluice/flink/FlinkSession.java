@@ -67,9 +67,20 @@ public final class FlinkSession implements AutoCloseable {
     return new FlinkSession(jobs, StreamTableEnvironment.create(jobs, EnvironmentSettings.inStreamingMode()), directory, parallelism, options);
   }
 
+  /** A session whose queries end, over a store with these settings. */
+  public static FlinkSession batch(Path directory, int parallelism, Map<String, String> options) {
+    StreamExecutionEnvironment jobs = StreamExecutionEnvironment.getExecutionEnvironment();
+    return new FlinkSession(jobs, StreamTableEnvironment.create(jobs, EnvironmentSettings.inBatchMode()), directory, parallelism, options);
+  }
+
   /** A session over an environment that the caller has made. */
   public static FlinkSession over(TableEnvironment environment, Path directory, int parallelism) {
-    return new FlinkSession(StreamExecutionEnvironment.getExecutionEnvironment(), environment, directory, parallelism, Map.of());
+    return over(environment, directory, parallelism, Map.of());
+  }
+
+  /** The same, over a store with these settings. */
+  public static FlinkSession over(TableEnvironment environment, Path directory, int parallelism, Map<String, String> options) {
+    return new FlinkSession(StreamExecutionEnvironment.getExecutionEnvironment(), environment, directory, parallelism, options);
   }
 
   /** Closes the catalog; queries that still run keep the store open. */

@@ -3,16 +3,20 @@ package io.sluice.flink.catalog;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 import io.sluice.flink.ConnectorOptions;
 import io.sluice.flink.StoreTable;
+import io.sluice.flink.lake.LakeName;
+import io.sluice.flink.lake.LakeTables;
 import io.sluice.flink.sink.SluiceTableSink;
 import io.sluice.flink.source.SluiceTableSource;
 import org.apache.flink.api.common.RuntimeExecutionMode;
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.ExecutionOptions;
 import org.apache.flink.configuration.ReadableConfig;
+import org.apache.flink.table.api.ValidationException;
 import org.apache.flink.table.connector.sink.DynamicTableSink;
 import org.apache.flink.table.connector.source.DynamicTableSource;
 import org.apache.flink.table.factories.DynamicTableSinkFactory;
@@ -26,14 +30,17 @@ import org.apache.flink.table.factories.FactoryUtil;
  */
 public final class ConnectorTableFactory implements DynamicTableSourceFactory, DynamicTableSinkFactory {
   private final Map<String, String> catalogOptions;
+  private final LakeTables lake;
 
   /**
    * A factory for the tables of one catalog.
    *
    * @param catalogOptions all options of the catalog, with which tasks open their own connections
+   * @param lake makes the sources of the tables in the lake
    */
-  public ConnectorTableFactory(Map<String, String> catalogOptions) {
+  public ConnectorTableFactory(Map<String, String> catalogOptions, LakeTables lake) {
     this.catalogOptions = Collections.unmodifiableMap(new LinkedHashMap<>(catalogOptions));
+    this.lake = lake;
   }
 
   @Override
@@ -65,6 +72,10 @@ public final class ConnectorTableFactory implements DynamicTableSourceFactory, D
           context.getClassLoader(),
           context.isTemporary());
     }
+    Optional<LakeName> inLake = inLake(context);
+    if (inLake.isPresent()) {
+      return lake.source(inLake.get(), context);
+    }
     boolean streaming = context.getConfiguration().get(ExecutionOptions.RUNTIME_MODE) == RuntimeExecutionMode.STREAMING;
     return SluiceTableSource.create(StoreTable.of(context, catalogOptions), options(context), context.getConfiguration(), streaming);
   }
@@ -81,8 +92,17 @@ public final class ConnectorTableFactory implements DynamicTableSourceFactory, D
           context.getClassLoader(),
           context.isTemporary());
     }
+    inLake(context).ifPresent(
+        name -> {
+          throw new ValidationException(
+              String.format("%s is read-only: write into %s, whose rows flow into the lake.", name, name.table().getFullName()));
+        });
     StoreTable table = StoreTable.of(context, catalogOptions);
     return SluiceTableSink.create(table, context.getCatalogTable().getResolvedSchema(), options(context));
+  }
+
+  private static Optional<LakeName> inLake(Context context) {
+    return LakeName.of(context.getObjectIdentifier().toObjectPath());
   }
 
   /**

@@ -8,6 +8,9 @@ import java.util.Map;
 import java.util.Optional;
 
 import io.sluice.flink.ConnectorOptions;
+import io.sluice.flink.lake.LakeName;
+import io.sluice.flink.lake.LakeOptions;
+import io.sluice.flink.lake.LakeTables;
 import io.sluice.store.Connection;
 import io.sluice.store.ErrorKind;
 import io.sluice.store.StoreException;
@@ -28,9 +31,11 @@ import org.apache.flink.table.catalog.exceptions.CatalogException;
 import org.apache.flink.table.catalog.exceptions.DatabaseAlreadyExistException;
 import org.apache.flink.table.catalog.exceptions.DatabaseNotEmptyException;
 import org.apache.flink.table.catalog.exceptions.DatabaseNotExistException;
+import org.apache.flink.table.catalog.exceptions.ProcedureNotExistException;
 import org.apache.flink.table.catalog.exceptions.TableAlreadyExistException;
 import org.apache.flink.table.catalog.exceptions.TableNotExistException;
 import org.apache.flink.table.factories.Factory;
+import org.apache.flink.table.procedures.Procedure;
 
 /**
  * The databases, tables and views of one store. Names, rules and defaults are the store's: this class translates. The connection is opened by
@@ -39,17 +44,20 @@ import org.apache.flink.table.factories.Factory;
 public final class SluiceCatalog extends TablesOnlyCatalog {
   private final Map<String, String> options;
   private final TableDescriptors descriptors;
+  private final LakeTables lake;
   private volatile StoreAdmin admin;
 
   /**
    * A catalog that is not open yet.
    *
    * @param options all options that the user gave
+   * @param classLoader finds the connector of the lake, which is not part of this one
    */
-  public SluiceCatalog(String name, String defaultDatabase, Map<String, String> options) {
+  public SluiceCatalog(String name, String defaultDatabase, Map<String, String> options, ClassLoader classLoader) {
     super(name, defaultDatabase);
     this.options = Collections.unmodifiableMap(new LinkedHashMap<>(options));
     this.descriptors = new TableDescriptors(this.options);
+    this.lake = new LakeTables(name, () -> LakeOptions.ofPaimon(name, this.options), classLoader);
   }
 
   // ---- life
@@ -100,6 +108,7 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
       admin.close();
       admin = null;
     }
+    lake.close();
   }
 
   private StoreAdmin admin() {
@@ -112,7 +121,7 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
 
   @Override
   public Optional<Factory> getFactory() {
-    return Optional.of(new ConnectorTableFactory(options));
+    return Optional.of(new ConnectorTableFactory(options, lake));
   }
 
   // ---- databases
@@ -228,6 +237,10 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
 
   @Override
   public CatalogBaseTable getTable(ObjectPath path) throws TableNotExistException {
+    Optional<LakeName> inLake = LakeName.of(path);
+    if (inLake.isPresent()) {
+      return lake.table(lakeEnabled(inLake.get(), path));
+    }
     try {
       return descriptors.fromJson(stored(path));
     } catch (TableNotExistException e) {
@@ -237,6 +250,47 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
       }
       throw e;
     }
+  }
+
+  /** A table as it was, which only the lake can tell. */
+  @Override
+  public CatalogBaseTable getTable(ObjectPath path, long timestampMs) throws TableNotExistException {
+    Optional<LakeName> inLake = LakeName.of(path);
+    if (inLake.isPresent()) {
+      return lake.table(lakeEnabled(inLake.get(), path), timestampMs);
+    }
+    throw new UnsupportedOperationException(
+        String.format(
+            "FOR SYSTEM_TIME AS OF with a fixed time reads what the lake keeps: write %1$s$lake instead of %1$s, if the table is lake-enabled.",
+            path.getObjectName()));
+  }
+
+  /** Returns the name if its table's rows flow into the lake. */
+  private LakeName lakeEnabled(LakeName name, ObjectPath path) throws TableNotExistException {
+    JsonNode properties;
+    try {
+      properties = stored(name.table()).path("descriptor").path("properties");
+    } catch (TableNotExistException e) {
+      throw new TableNotExistException(getName(), path, e);
+    }
+    if (!properties.path(ConnectorOptions.LAKE_ENABLED).asBoolean(false)) {
+      throw new UnsupportedOperationException(
+          String.format(
+              "Table %1$s is not datalake enabled, so there is no %2$s: ALTER TABLE %3$s SET ('%4$s' = 'true') lets its rows flow into the lake.",
+              name.table().getFullName(), name, name.table().getObjectName(), ConnectorOptions.LAKE_ENABLED));
+    }
+    return name;
+  }
+
+  /** Refuses a change of what is Paimon's. */
+  private static void requireNotInLake(ObjectPath path) {
+    LakeName.of(path).ifPresent(
+        name -> {
+          throw new UnsupportedOperationException(
+              String.format(
+                  "%s is read-only: it is what the lake has of table %s. Change that table, or the lake's with a catalog of type 'paimon'.",
+                  name, name.table().getFullName()));
+        });
   }
 
   /** Returns a table as the store has it. */
@@ -250,6 +304,9 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
 
   @Override
   public boolean tableExists(ObjectPath path) {
+    if (LakeName.of(path).isPresent()) {
+      return existsInLake(path);
+    }
     try {
       stored(path);
       return true;
@@ -258,9 +315,19 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
     }
   }
 
+  private boolean existsInLake(ObjectPath path) {
+    try {
+      getTable(path);
+      return true;
+    } catch (TableNotExistException | UnsupportedOperationException e) {
+      return false;
+    }
+  }
+
   @Override
   public void createTable(ObjectPath path, CatalogBaseTable table, boolean ignoreIfExists)
       throws TableAlreadyExistException, DatabaseNotExistException {
+    requireNotInLake(path);
     try {
       if (table instanceof ResolvedCatalogView) {
         admin().createView(path, ViewDescriptors.toJson((ResolvedCatalogView) table), ignoreIfExists);
@@ -291,6 +358,7 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
 
   @Override
   public void dropTable(ObjectPath path, boolean ignoreIfNotExists) throws TableNotExistException {
+    requireNotInLake(path);
     try {
       if (storedView(path).isPresent()) {
         admin().dropView(path, true);
@@ -305,6 +373,7 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
   @Override
   public void alterTable(ObjectPath path, CatalogBaseTable newTable, List<TableChange> changes, boolean ignoreIfNotExists)
       throws TableNotExistException {
+    requireNotInLake(path);
     try {
       Map<String, String> custom = TableDescriptors.strings(stored(path).path("descriptor").path("custom_properties"));
       ArrayNode json = TableChanges.toJson(changes, requireTable(newTable, path).getResolvedSchema(), custom);
@@ -316,6 +385,21 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
     } catch (StoreException e) {
       throw missingTable(e, path);
     }
+  }
+
+  // ---- procedures
+
+  @Override
+  public List<String> listProcedures(String database) {
+    return TierProcedure.PATH.getDatabaseName().equals(database) ? List.of(TierProcedure.PATH.getObjectName()) : Collections.emptyList();
+  }
+
+  @Override
+  public Procedure getProcedure(ObjectPath path) throws ProcedureNotExistException {
+    if (TierProcedure.PATH.equals(path)) {
+      return new TierProcedure(admin());
+    }
+    throw new ProcedureNotExistException(getName(), path);
   }
 
   // ---- views

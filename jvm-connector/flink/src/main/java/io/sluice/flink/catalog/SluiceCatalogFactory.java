@@ -34,6 +34,7 @@ public final class SluiceCatalogFactory implements CatalogFactory {
   public Catalog createCatalog(Context context) {
     Configuration options = Configuration.fromMap(context.getOptions());
     FactoryUtil.validateFactoryOptions(this, options);
-    return new SluiceCatalog(context.getName(), options.get(ConnectorOptions.DEFAULT_DATABASE), context.getOptions());
+    return new SluiceCatalog(
+        context.getName(), options.get(ConnectorOptions.DEFAULT_DATABASE), context.getOptions(), context.getClassLoader());
   }
 }

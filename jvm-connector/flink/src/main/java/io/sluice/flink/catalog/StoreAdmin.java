@@ -93,6 +93,12 @@ final class StoreAdmin implements AutoCloseable {
     call("drop_view", at(path).put("ignore_if_missing", ignoreIfMissing));
   }
 
+  /** Brings what a table holds now into the lake, in the calling thread; returns the lake's snapshot, null when there is nothing to bring. */
+  Long tier(ObjectPath path, long timeoutMs) {
+    JsonNode snapshot = call("tier", at(path).put("timeout_ms", timeoutMs)).path("snapshot");
+    return snapshot.isIntegralNumber() ? snapshot.asLong() : null;
+  }
+
   private static ObjectNode at(ObjectPath path) {
     ObjectNode arguments = JSON.createObjectNode();
     arguments.putObject("path").put("database", path.getDatabaseName()).put("table", path.getObjectName());

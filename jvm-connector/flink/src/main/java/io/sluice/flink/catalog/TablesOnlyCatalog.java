@@ -18,7 +18,7 @@ import org.apache.flink.table.catalog.stats.CatalogColumnStatistics;
 import org.apache.flink.table.catalog.stats.CatalogTableStatistics;
 import org.apache.flink.table.expressions.Expression;
 
-/** The answers of a catalog that has databases, tables and views and nothing else: no functions, procedures, statistics or partitions. */
+/** The answers of a catalog that has databases, tables and views and little else: no functions, statistics or partitions. */
 abstract class TablesOnlyCatalog extends AbstractCatalog {
   TablesOnlyCatalog(String name, String defaultDatabase) {
     super(name, defaultDatabase);
@@ -96,7 +96,7 @@ abstract class TablesOnlyCatalog extends AbstractCatalog {
     throw unsupported("Altering a partition");
   }
 
-  // ---- functions and procedures
+  // ---- functions
 
   @Override
   public List<String> listFunctions(String database) {
@@ -126,11 +126,6 @@ abstract class TablesOnlyCatalog extends AbstractCatalog {
   @Override
   public void dropFunction(ObjectPath path, boolean ignoreIfNotExists) {
     throw unsupported("DROP FUNCTION");
-  }
-
-  @Override
-  public List<String> listProcedures(String database) {
-    return Collections.emptyList();
   }
 
   // ---- statistics

@@ -52,7 +52,7 @@ public final class SluiceSource
 
   @Override
   public SplitEnumerator<SluiceSplit, SourceState> restoreEnumerator(SplitEnumeratorContext<SluiceSplit> context, SourceState state) {
-    SplitPlanner planner = new SplitPlanner(table.toString(), settings, task, table.hasPrimaryKey());
+    SplitPlanner planner = new SplitPlanner(table.toString(), settings, task, table.kind());
     return new SluiceSplitEnumerator(context, planner, () -> StoreTableClient.open(table), settings, state);
   }
 

@@ -56,7 +56,7 @@ final class SluiceTableSinkTest {
   }
 
   private static DynamicTableSink sink(boolean primaryKey, Map<String, String> options) {
-    return new ConnectorTableFactory(Map.of()).createDynamicTableSink(context(primaryKey, options));
+    return new ConnectorTableFactory(Map.of(), null).createDynamicTableSink(context(primaryKey, options));
   }
 
   private static StoreTable table(boolean primaryKey, Map<String, String> options) {

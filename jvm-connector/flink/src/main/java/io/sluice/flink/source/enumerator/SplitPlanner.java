@@ -4,9 +4,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.function.IntFunction;
+import java.util.stream.Collectors;
 
 import io.sluice.flink.ConnectorOptions.ScanStartupMode;
+import io.sluice.flink.TableKind;
 import io.sluice.flink.source.scan.ScanSettings;
 import io.sluice.flink.source.scan.ScanTask;
 import io.sluice.flink.source.scan.TableClient;
@@ -18,17 +21,17 @@ public final class SplitPlanner {
   private final String table;
   private final ScanSettings settings;
   private final ScanTask task;
-  private final boolean primaryKey;
+  private final TableKind kind;
 
   /**
    * @param table the table's name, for messages
-   * @param primaryKey whether the table has a primary key
+   * @param kind where the table's rows are
    */
-  public SplitPlanner(String table, ScanSettings settings, ScanTask task, boolean primaryKey) {
+  public SplitPlanner(String table, ScanSettings settings, ScanTask task, TableKind kind) {
     this.table = table;
     this.settings = settings;
     this.task = task;
-    this.primaryKey = primaryKey;
+    this.kind = kind;
   }
 
   /** The table's name, for messages. */
@@ -38,7 +41,7 @@ public final class SplitPlanner {
 
   /** Whether the scan reads leased snapshots first. */
   boolean leasesSnapshots() {
-    return settings.readsSnapshots(primaryKey);
+    return settings.readsSnapshots(kind);
   }
 
   /** Whether a streaming scan has to wait until its starting time has come. */
@@ -49,7 +52,7 @@ public final class SplitPlanner {
   /**
    * Plans all splits at this moment; a bounded scan ends at what is there now.
    *
-   * @param client asked for offsets and, for a streaming scan of a primary-key table from the start, for snapshots
+   * @param client asked for offsets and, for a scan that reads snapshots, for those
    * @param lease the name under which to lease those
    */
   List<SluiceSplit> plan(TableClient client, String lease, long nowMs) {
@@ -58,7 +61,7 @@ public final class SplitPlanner {
       return List.of(single(client, tableId));
     }
     List<SluiceSplit> buckets = buckets(tableId, client.bucketCount());
-    return settings.streaming() ? unbounded(client, buckets, lease) : bounded(client, buckets, nowMs);
+    return settings.streaming() ? unbounded(client, buckets, lease) : bounded(client, buckets, lease, nowMs);
   }
 
   private SluiceSplit single(TableClient client, long tableId) {
@@ -95,19 +98,32 @@ public final class SplitPlanner {
     return starting(buckets, bucket -> SplitStart.snapshot(snapshots[bucket], 0));
   }
 
-  private List<SluiceSplit> bounded(TableClient client, List<SluiceSplit> buckets, long nowMs) {
+  private List<SluiceSplit> bounded(TableClient client, List<SluiceSplit> buckets, String lease, long nowMs) {
     Long limit = task.limit();
     if (limit != null) {
       return starting(buckets, bucket -> SplitStart.limit(limit));
     }
-    if (primaryKey) {
+    if (kind == TableKind.PRIMARY_KEY) {
       return starting(buckets, bucket -> SplitStart.current());
+    }
+    if (leasesSnapshots()) {
+      return withLake(client, buckets, lease);
     }
     if (settings.mode() == ScanStartupMode.TIMESTAMP && settings.timestampMs() > nowMs) {
       return List.of();
     }
     List<SluiceSplit> starting = starting(buckets, logStarts(client, buckets));
     return stopping(starting, client.latestOffsets(buckets));
+  }
+
+  /** The lake's rows and then the log up to this moment. The ends are asked for last: they must not lie before the lake's. */
+  private List<SluiceSplit> withLake(TableClient client, List<SluiceSplit> buckets, String lease) {
+    List<SluiceSplit> leased = withSnapshots(client, buckets, lease);
+    List<SluiceSplit> wanted = stopping(leased, client.latestOffsets(buckets));
+    Set<String> ids = wanted.stream().map(SluiceSplit::splitId).collect(Collectors.toSet());
+    List<SluiceSplit> empty = leased.stream().filter(split -> !ids.contains(split.splitId())).collect(Collectors.toList());
+    client.releaseSnapshots(empty, lease);
+    return wanted;
   }
 
   private IntFunction<SplitStart> logStarts(TableClient client, List<SluiceSplit> buckets) {

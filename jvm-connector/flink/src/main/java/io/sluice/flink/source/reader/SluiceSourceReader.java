@@ -42,7 +42,7 @@ public final class SluiceSourceReader
       ReaderMetrics metrics,
       Consumer<SluiceSplitState> leftSnapshot) {
     super(() -> new SluiceSplitReader(table, task, metrics), new RowEmitter(leftSnapshot), context.getConfiguration(), context);
-    this.leasesSnapshots = settings.readsSnapshots(table.hasPrimaryKey());
+    this.leasesSnapshots = settings.readsSnapshots(table.kind());
   }
 
   /** A reader for one subtask. */

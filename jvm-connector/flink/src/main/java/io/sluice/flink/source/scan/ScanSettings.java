@@ -11,6 +11,7 @@ import java.util.UUID;
 
 import io.sluice.flink.ConnectorOptions.ScanStartupMode;
 import io.sluice.flink.ConnectorOptions;
+import io.sluice.flink.TableKind;
 import org.apache.flink.configuration.ReadableConfig;
 import org.apache.flink.table.api.ValidationException;
 import org.apache.flink.table.api.config.TableConfigOptions;
@@ -115,9 +116,10 @@ public final class ScanSettings implements Serializable {
     return timestampMs;
   }
 
-  /** Whether it reads the rows of leased snapshots before it follows the log. */
-  public boolean readsSnapshots(boolean primaryKey) {
-    return streaming && primaryKey && mode == ScanStartupMode.FULL;
+  /** Whether it reads the rows of leased snapshots, of the store or of the lake, before it follows the log. */
+  public boolean readsSnapshots(TableKind kind) {
+    boolean hasSnapshots = kind == TableKind.LOG_WITH_LAKE || kind == TableKind.PRIMARY_KEY && streaming;
+    return hasSnapshots && mode == ScanStartupMode.FULL;
   }
 
   /** Name of the lease that keeps snapshots while they are read. */

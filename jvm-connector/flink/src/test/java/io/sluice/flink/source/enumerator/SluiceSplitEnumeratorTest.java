@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.OptionalLong;
 
 import io.sluice.flink.source.scan.NothingToRead;
+import io.sluice.flink.TableKind;
 import io.sluice.flink.source.scan.ScanSettings;
 import io.sluice.flink.source.scan.ScanTask;
 import io.sluice.flink.source.scan.SnapshotsRead;
@@ -24,14 +25,14 @@ final class SluiceSplitEnumeratorTest {
   private final ScriptedTable table = new ScriptedTable();
   private final TestingSplitEnumeratorContext<SluiceSplit> context = new TestingSplitEnumeratorContext<>(2);
 
-  private SluiceSplitEnumerator enumerator(boolean streaming, boolean primaryKey, String mode, SourceState state) {
+  private SluiceSplitEnumerator enumerator(boolean streaming, TableKind kind, String mode, SourceState state) {
     ScanSettings settings = SplitPlannerTest.settings(streaming, mode, System.currentTimeMillis() + 1_000);
-    SplitPlanner planner = new SplitPlanner("d.t", settings, ScanTask.rows(RowType.of(new BigIntType())), primaryKey);
+    SplitPlanner planner = new SplitPlanner("d.t", settings, ScanTask.rows(RowType.of(new BigIntType())), kind);
     return new SluiceSplitEnumerator(context, planner, () -> table, settings, state);
   }
 
-  private SluiceSplitEnumerator started(boolean streaming, boolean primaryKey, String mode) {
-    SluiceSplitEnumerator enumerator = enumerator(streaming, primaryKey, mode, SourceState.fresh("lease"));
+  private SluiceSplitEnumerator started(boolean streaming, TableKind kind, String mode) {
+    SluiceSplitEnumerator enumerator = enumerator(streaming, kind, mode, SourceState.fresh("lease"));
     enumerator.start();
     context.triggerAllActions();
     return enumerator;
@@ -53,7 +54,7 @@ final class SluiceSplitEnumeratorTest {
   @Test
   void eachSplitGoesToOneReaderAndReadersShareEvenly() {
     table.buckets = 5;
-    SluiceSplitEnumerator enumerator = started(true, false, "full");
+    SluiceSplitEnumerator enumerator = started(true, TableKind.LOG, "full");
     register(enumerator, 0);
     assertThat(given(1)).isEmpty();
     register(enumerator, 1);
@@ -65,7 +66,7 @@ final class SluiceSplitEnumeratorTest {
 
   @Test
   void splitsPlannedAfterReadersCameAreGivenOutToo() {
-    SluiceSplitEnumerator enumerator = enumerator(true, false, "full", SourceState.fresh("lease"));
+    SluiceSplitEnumerator enumerator = enumerator(true, TableKind.LOG, "full", SourceState.fresh("lease"));
     enumerator.start();
     register(enumerator, 0);
     register(enumerator, 1);
@@ -76,7 +77,7 @@ final class SluiceSplitEnumeratorTest {
 
   @Test
   void boundedReadersLearnThatNoMoreComes() {
-    SluiceSplitEnumerator enumerator = enumerator(false, false, "full", SourceState.fresh("lease"));
+    SluiceSplitEnumerator enumerator = enumerator(false, TableKind.LOG, "full", SourceState.fresh("lease"));
     enumerator.start();
     register(enumerator, 0);
     assertThat(context.getSplitAssignments()).isEmpty();
@@ -88,7 +89,7 @@ final class SluiceSplitEnumeratorTest {
 
   @Test
   void unboundedReadersAreNeverToldThatNoMoreComes() {
-    SluiceSplitEnumerator enumerator = started(true, false, "full");
+    SluiceSplitEnumerator enumerator = started(true, TableKind.LOG, "full");
     register(enumerator, 0);
     register(enumerator, 1);
     assertThat(context.getSplitAssignments().values()).noneMatch(state -> state.hasReceivedNoMoreSplitsSignal());
@@ -97,7 +98,7 @@ final class SluiceSplitEnumeratorTest {
   @Test
   void aReaderWithoutASplitIsToldOnceThatIsCertain() {
     table.buckets = 1;
-    SluiceSplitEnumerator enumerator = enumerator(true, false, "full", SourceState.fresh("lease"));
+    SluiceSplitEnumerator enumerator = enumerator(true, TableKind.LOG, "full", SourceState.fresh("lease"));
     enumerator.start();
     register(enumerator, 0);
     register(enumerator, 1);
@@ -112,7 +113,7 @@ final class SluiceSplitEnumeratorTest {
 
   @Test
   void splitsOfAFailedReaderComeBackAndAreGivenOutAgain() {
-    SluiceSplitEnumerator enumerator = started(true, false, "full");
+    SluiceSplitEnumerator enumerator = started(true, TableKind.LOG, "full");
     register(enumerator, 0);
     register(enumerator, 1);
     List<SluiceSplit> first = new ArrayList<>(given(0));
@@ -127,7 +128,7 @@ final class SluiceSplitEnumeratorTest {
   @Test
   void aRestoredEnumeratorPlansNothingAndGivesOutOnlyWhatWasLeft() {
     SourceState state = new SourceState(true, "lease", List.of(split(0, SplitStart.log(3))), List.of(split(1, SplitStart.log(0))), List.of());
-    SluiceSplitEnumerator enumerator = enumerator(true, false, "full", state);
+    SluiceSplitEnumerator enumerator = enumerator(true, TableKind.LOG, "full", state);
     enumerator.start();
     context.triggerAllActions();
     register(enumerator, 0);
@@ -140,7 +141,7 @@ final class SluiceSplitEnumeratorTest {
 
   @Test
   void aCheckpointBeforePlanningRestoresToAFreshStart() {
-    SluiceSplitEnumerator enumerator = enumerator(true, false, "latest", SourceState.fresh("lease"));
+    SluiceSplitEnumerator enumerator = enumerator(true, TableKind.LOG, "latest", SourceState.fresh("lease"));
     enumerator.start();
     assertThat(enumerator.snapshotState(1)).isEqualTo(SourceState.fresh("lease"));
   }
@@ -149,7 +150,7 @@ final class SluiceSplitEnumeratorTest {
   void stateOfAReplacedTableIsRefusedWithoutRestarts() {
     table.id = 8;
     SourceState state = new SourceState(true, "lease", List.of(), List.of(split(0, SplitStart.log(3))), List.of());
-    SluiceSplitEnumerator enumerator = enumerator(true, false, "full", state);
+    SluiceSplitEnumerator enumerator = enumerator(true, TableKind.LOG, "full", state);
     enumerator.start();
     assertThatThrownBy(context::triggerAllActions)
         .isInstanceOf(SuppressRestartsException.class)
@@ -161,14 +162,14 @@ final class SluiceSplitEnumeratorTest {
   @Test
   void aFailureOfTheStoreFailsTheJob() {
     table.failure = new IllegalStateException("disk on fire");
-    SluiceSplitEnumerator enumerator = enumerator(true, false, "full", SourceState.fresh("lease"));
+    SluiceSplitEnumerator enumerator = enumerator(true, TableKind.LOG, "full", SourceState.fresh("lease"));
     enumerator.start();
     assertThatThrownBy(context::triggerAllActions).hasMessageContaining("disk on fire");
   }
 
   @Test
   void aFutureTimestampIsWaitedFor() throws Exception {
-    SluiceSplitEnumerator enumerator = enumerator(true, false, "timestamp", SourceState.fresh("lease"));
+    SluiceSplitEnumerator enumerator = enumerator(true, TableKind.LOG, "timestamp", SourceState.fresh("lease"));
     enumerator.start();
     register(enumerator, 0);
     register(enumerator, 1);
@@ -184,7 +185,7 @@ final class SluiceSplitEnumeratorTest {
 
   @Test
   void snapshotsAreReleasedWhenACheckpointSaysThatTheyAreRead() {
-    SluiceSplitEnumerator enumerator = started(true, true, "full");
+    SluiceSplitEnumerator enumerator = started(true, TableKind.PRIMARY_KEY, "full");
     register(enumerator, 0);
     register(enumerator, 1);
     assertThat(enumerator.snapshotState(1).leased()).hasSize(3);
@@ -201,7 +202,7 @@ final class SluiceSplitEnumeratorTest {
 
   @Test
   void withoutCheckpointsSnapshotsAreReleasedWhenReadAndLeasedAnewForARestartedReader() {
-    SluiceSplitEnumerator enumerator = started(true, true, "full");
+    SluiceSplitEnumerator enumerator = started(true, TableKind.PRIMARY_KEY, "full");
     register(enumerator, 0);
     register(enumerator, 1);
     enumerator.handleSourceEvent(0, new SnapshotsRead(List.of("bucket-0", "bucket-1", "bucket-2"), false));
@@ -227,7 +228,7 @@ final class SluiceSplitEnumeratorTest {
 
   @Test
   void leasesAreRenewedAsLongAsThereAreAny() {
-    SluiceSplitEnumerator enumerator = started(true, true, "full");
+    SluiceSplitEnumerator enumerator = started(true, TableKind.PRIMARY_KEY, "full");
     table.calls.clear();
     context.triggerAllActions();
     assertThat(table.calls).containsExactly("renew lease 9000");
@@ -240,11 +241,11 @@ final class SluiceSplitEnumeratorTest {
 
   @Test
   void closingClosesTheConnectionEvenOneThatIsJustBeingOpened() throws Exception {
-    SluiceSplitEnumerator enumerator = started(true, false, "full");
+    SluiceSplitEnumerator enumerator = started(true, TableKind.LOG, "full");
     enumerator.close();
     assertThat(table.closed).isTrue();
     table.closed = false;
-    SluiceSplitEnumerator early = enumerator(true, false, "full", SourceState.fresh("lease"));
+    SluiceSplitEnumerator early = enumerator(true, TableKind.LOG, "full", SourceState.fresh("lease"));
     early.start();
     early.close();
     context.triggerAllActions();
