@@ -244,7 +244,6 @@ fn what_needs_later_work_says_so() {
     let home = home();
     for (key, value) in [
         ("table.statistics.columns", "*"),
-        ("table.datalake.enabled", "true"),
         ("table.datalake.historical-partition.enabled", "true"),
         ("table.datalake.format", "iceberg"),
         ("table.log.format", "INDEXED"),

@@ -11,7 +11,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("kv", &["base", "row"]),
     ("lake", &["base", "row"]),
     ("api", &["base", "row"]),
-    ("store", &["api", "base", "kv", "log", "row"]),
+    ("store", &["api", "base", "kv", "lake", "log", "row"]),
     ("jni", &["api", "base", "row", "store"]),
     ("wire", &["base", "row"]),
     ("server", &["api", "base", "row", "store", "wire"]),

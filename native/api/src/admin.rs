@@ -1,6 +1,7 @@
 //! Types of the admin calls. Serialised as JSON where they cross to Java.
 
 use serde::{Deserialize, Serialize};
+use sluice_base::Offset;
 use sluice_row::{Column, DatabaseDescriptor, TableDescriptor, TablePath, ViewDescriptor};
 
 /// A database as the store has it.
@@ -78,6 +79,19 @@ pub struct TableStats {
     pub row_count: Option<i64>,
     /// Bytes on disk.
     pub size_bytes: u64,
+}
+
+/// How far a table's lake is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LakeSnapshot {
+    /// The newest snapshot in the lake that says how far it goes; `None` before the first.
+    pub snapshot: Option<i64>,
+    /// For each bucket the end (exclusive) of its log in the lake; buckets of which nothing is there are left out.
+    pub buckets: Vec<(i32, Offset)>,
+    /// When this process last brought rows into the lake, ms since 1970.
+    pub last_round_ms: Option<i64>,
+    /// Why this process could not at its last try; `None` when it could, or has not tried.
+    pub error: Option<String>,
 }
 
 /// One change of ALTER TABLE.

@@ -10,7 +10,7 @@ mod lookup;
 mod scan;
 mod write;
 
-pub use admin::{DatabaseInfo, OffsetSpec, TableChange, TableInfo, TableStats, ViewInfo};
+pub use admin::{DatabaseInfo, LakeSnapshot, OffsetSpec, TableChange, TableInfo, TableStats, ViewInfo};
 pub use lookup::{Lookup, LookupOptions, LookupRows};
 pub use scan::{ScanBatch, ScanOptions, ScanSplit, ScanStart, Scanner};
 pub use write::{WriteOptions, Writer};
@@ -18,6 +18,7 @@ pub use write::{WriteOptions, Writer};
 use sluice_base::{Offset, Result, TableBucket};
 use sluice_row::{DatabaseDescriptor, TableDescriptor, TablePath, ViewDescriptor};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// An open store, embedded or remote. Shared by all handles made from it; closing it closes them.
 pub trait Connection: Send + Sync {
@@ -114,10 +115,22 @@ pub trait Connection: Send + Sync {
     /// # Errors
     /// `NotFound` about `Table`.
     fn table_stats(&self, path: &TablePath) -> Result<TableStats>;
+    /// How far the lake of a table is that has one.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table`; `Invalid` about `Option` when the table has no lake; `Conflict`, `Corrupt`, `Io` about the lake.
+    fn lake_snapshot(&self, path: &TablePath) -> Result<LakeSnapshot>;
+    /// Brings all rows that readers can see now into the table's lake, whoever else does so from time to time, and returns when they are there.
+    ///
+    /// # Errors
+    /// Those of [`Connection::lake_snapshot`]; `Busy` when the time is over: what is in the lake by then stays; `Fenced` about `Table` when
+    /// somebody else brings rows into the same lake table.
+    fn tier(&self, path: &TablePath, timeout: Duration) -> Result<LakeSnapshot>;
     /// Makes sure that a snapshot of each given primary-key bucket exists that holds at least all rows acknowledged so far, and
     /// keeps it for `lease` until released or `lease_ms` have passed since the last call. Returns for each bucket the
     /// snapshot's id and the log offset it ends before. Without buckets it only renews: all that the lease holds is kept for another
-    /// `lease_ms`.
+    /// `lease_ms`. Buckets of a log table with a lake get the newest snapshot of the lake, which nobody needs to hold; its id is 0 when
+    /// the lake has nothing yet.
     ///
     /// # Errors
     /// `NotFound` about `Bucket`; `Busy` about `Disk`.

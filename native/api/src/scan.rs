@@ -38,7 +38,8 @@ pub enum ScanStart {
         /// The first offset wanted.
         offset: Offset,
     },
-    /// The rows of a leased snapshot as inserts in a fixed order, then the log from the snapshot's offset.
+    /// The rows of a leased snapshot (of a log table: of a snapshot of its lake) as inserts in a fixed order, then the log from the
+    /// snapshot's offset.
     Snapshot {
         /// The snapshot's id.
         snapshot: u64,

@@ -105,6 +105,14 @@ impl Connection for FakeStore {
     fn table_stats(&self, _: &TablePath) -> Result<TableStats> {
         Ok(TableStats { row_count: None, size_bytes: 9 })
     }
+    fn lake_snapshot(&self, path: &TablePath) -> Result<LakeSnapshot> {
+        self.call(format!("lake_snapshot {path}"));
+        Ok(LakeSnapshot { snapshot: Some(3), buckets: vec![(0, 40)], last_round_ms: None, error: None })
+    }
+    fn tier(&self, path: &TablePath, timeout: Duration) -> Result<LakeSnapshot> {
+        self.call(format!("tier {path} {timeout:?}"));
+        self.lake_snapshot(path)
+    }
     fn acquire_snapshots(&self, buckets: &[TableBucket], lease: &str, lease_ms: u64) -> Result<Vec<(u64, Offset)>> {
         self.call(format!("acquire_snapshots {} {lease} {lease_ms}", buckets[0]));
         Ok(vec![(3, 40)])

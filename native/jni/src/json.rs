@@ -163,6 +163,13 @@ struct EndProducer {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Tier {
+    path: TablePath,
+    timeout_ms: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct AlterTable {
     path: TablePath,
     changes: Vec<TableChange>,
@@ -265,6 +272,10 @@ pub fn admin(store: &dyn Connection, operation: &str, json: &str) -> Result<Stri
         "acquire_snapshots" => answer(operation, json, |a: AcquireSnapshots| {
             store.acquire_snapshots(&buckets(a.buckets), &a.lease, a.lease_ms)
         }),
+        "lake_snapshot" => answer(operation, json, |a: Path| store.lake_snapshot(&a.path)),
+        "tier" => {
+            answer(operation, json, |a: Tier| store.tier(&a.path, std::time::Duration::from_millis(a.timeout_ms)))
+        }
         "release_snapshots" => {
             answer(operation, json, |a: ReleaseSnapshots| store.release_snapshots(&buckets(a.buckets), &a.lease))
         }

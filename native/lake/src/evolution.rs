@@ -1,10 +1,12 @@
-//! ADD COLUMN: the lake goes first, so that no row comes with a column that the lake does not know.
+//! Changes of a lake table's schema. For ADD COLUMN the lake goes first, so that no row comes with a column that the lake does not know.
 
 use crate::definition::check_new_column;
 use crate::system_column::{OFFSET, TIMESTAMP};
 use crate::table::LakeTable;
+use crate::table_schema::TableSchema;
 use sluice_base::{Error, ErrorKind, Result, Subject};
 use sluice_row::Column;
+use std::collections::BTreeMap;
 
 /// How often another change of the schema may come in between.
 const ATTEMPTS: usize = 10;
@@ -17,15 +19,13 @@ impl LakeTable {
     /// `Conflict` about `Column` when there is one of that name and another type; `Invalid` or `Unsupported` about `Column` for one that a
     /// lake table cannot have; `Io`, `Busy` about `Disk`.
     pub fn add_columns(&self, columns: &[Column]) -> Result<Self> {
-        for _ in 0..ATTEMPTS {
-            let table = self.reopened()?;
-            let mut next = table.schema().clone();
+        self.evolve(|table, next| {
             let mut changed = false;
             for column in columns {
                 check_new_column(column)?;
                 match next.schema.columns.iter().find(|c| c.name == column.name) {
                     Some(found) if found.data_type.root == column.data_type.root => {}
-                    Some(found) => return Err(clash(&table, column, found)),
+                    Some(found) => return Err(clash(table, column, found)),
                     None => {
                         let of_ours = |c: &Column| c.name == OFFSET || c.name == TIMESTAMP;
                         let at = next.schema.columns.iter().position(of_ours).unwrap_or(next.schema.columns.len());
@@ -35,7 +35,33 @@ impl LakeTable {
                     }
                 }
             }
-            if !changed {
+            Ok(changed)
+        })
+    }
+
+    /// The table with these options set, or with `None` removed. Whoever asks answers for that they may change while there are files.
+    ///
+    /// # Errors
+    /// `Io`, `Busy` about `Disk`.
+    pub fn set_options(&self, options: &BTreeMap<String, Option<String>>) -> Result<Self> {
+        self.evolve(|_, next| {
+            let before = next.options.clone();
+            for (key, value) in options {
+                match value {
+                    Some(value) => next.options.insert(key.clone(), value.clone()),
+                    None => next.options.remove(key),
+                };
+            }
+            Ok(before != next.options)
+        })
+    }
+
+    /// Publishes a new version of the schema unless `change`, which gets the newest, says that nothing differs.
+    fn evolve(&self, change: impl Fn(&Self, &mut TableSchema) -> Result<bool>) -> Result<Self> {
+        for _ in 0..ATTEMPTS {
+            let table = self.reopened()?;
+            let mut next = table.schema().clone();
+            if !change(&table, &mut next)? {
                 return Ok(table);
             }
             next.id += 1;

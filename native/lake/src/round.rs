@@ -65,6 +65,14 @@ impl<'t> Round<'t> {
         self.files.names.extend(files.names);
     }
 
+    /// Gives the round up: its files are removed.
+    pub fn abandon(self) {
+        for name in &self.files.names {
+            // What stays only takes space.
+            let _ = self.table.storage().remove(name);
+        }
+    }
+
     /// Publishes the round as one snapshot.
     ///
     /// # Errors

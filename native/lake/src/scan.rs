@@ -59,6 +59,14 @@ impl LakeSplit {
         &self.partition
     }
 
+    /// Part number `part` of `parts`, for readers that share the files of a bucket of an append table. The parts of one snapshot's bucket
+    /// are the same each time, and together they have each file once.
+    #[must_use]
+    pub fn part(&self, part: usize, parts: usize) -> Self {
+        let files = self.files.iter().enumerate().filter(|(at, _)| at % parts.max(1) == part);
+        Self { files: files.map(|(_, file)| file.clone()).collect(), ..self.clone() }
+    }
+
     /// Rows in its files, before changes of one key are merged.
     #[must_use]
     pub fn stored_rows(&self) -> i64 {

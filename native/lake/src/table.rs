@@ -122,8 +122,11 @@ impl LakeTable {
         self.tiered_before(newest.as_ref())
     }
 
-    /// As [`LakeTable::tiered`], seen from a snapshot.
-    pub(crate) fn tiered_before(&self, newest: Option<&Snapshot>) -> Result<Tiered> {
+    /// As [`LakeTable::tiered`], seen from a snapshot: how far the lake was when it was the newest.
+    ///
+    /// # Errors
+    /// As [`LakeTable::tiered`].
+    pub fn tiered_before(&self, newest: Option<&Snapshot>) -> Result<Tiered> {
         let Some(newest) = newest else { return Ok(Tiered::default()) };
         if let Some(found) = recorded(newest)? {
             return Ok(found);

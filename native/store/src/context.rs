@@ -2,6 +2,7 @@
 
 use crate::commit::CommitQueue;
 use crate::flow::Flow;
+use crate::lake::Lake;
 use crate::{FlushPolicy, Settings};
 use sluice_base::{Clock, Error, ErrorKind, Fs, Result, Subject};
 use sluice_kv::{KvSettings, KvShared};
@@ -22,6 +23,8 @@ pub(crate) struct Context {
     pub(crate) kv: Arc<KvShared>,
     pub(crate) commits: CommitQueue,
     pub(crate) flow: Flow,
+    /// Where rows of tables with `table.datalake.enabled` flow on to.
+    pub(crate) lake: Option<Lake>,
 }
 
 impl Context {
@@ -39,7 +42,9 @@ impl Context {
             write_buffers_total_bytes: settings.kv_write_buffers_total_bytes,
             background_threads: settings.kv_threads,
         })?;
+        let lake = Lake::new(&settings.lake, &fs, &clock);
         Ok(Arc::new(Self {
+            lake,
             data_dir: root.join("data"),
             read_only,
             fs,

@@ -4,20 +4,25 @@ use crate::bucket::Bucket;
 use crate::closing::Closing;
 use crate::context::Context;
 use crate::directory::Directory;
+use crate::lake::{Lake, LakePlan, lake_bucket, no_lake};
 use crate::lookup::TableLookup;
 use crate::producers::Producers;
 use crate::raw::RawBucket;
 use crate::scan::TableScanner;
 use crate::table::Table;
+use crate::tiering::{self, Tiering};
 use crate::worker::{Tables, Workers};
 use crate::write::TableWriter;
 use crate::{Settings, TableMeta};
-use sluice_api::{Lookup, LookupOptions, OffsetSpec, ScanOptions, Scanner, TableStats, WriteOptions, Writer};
+use sluice_api::{
+    LakeSnapshot, Lookup, LookupOptions, OffsetSpec, ScanOptions, Scanner, TableStats, WriteOptions, Writer,
+};
 use sluice_base::{Clock, Error, ErrorKind, Fs, Offset, Result, Subject, TableBucket, TableId};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 /// The data of one store. Dropping it closes it.
 #[derive(Debug)]
@@ -26,6 +31,7 @@ pub(crate) struct Engine {
     tables: Arc<TableMap>,
     workers: Arc<Workers>,
     producers: Producers,
+    tiering: Arc<Tiering>,
     closed: AtomicBool,
 }
 
@@ -64,15 +70,18 @@ impl Engine {
         let context = Context::new(root, fs, clock, settings, read_only)?;
         let tables = Arc::new(TableMap::default());
         let workers = Arc::new(Workers::default());
+        let tiering = Tiering::new(context.clone());
         let engine = Arc::new(Self {
             context,
             tables,
             workers,
             producers: Producers::default(),
+            tiering,
             closed: AtomicBool::new(false),
         });
         if !read_only {
             engine.workers.start(&engine.context, engine.tables.clone())?;
+            engine.tiering.start(engine.tables.clone())?;
         }
         Ok(engine)
     }
@@ -123,6 +132,7 @@ impl Engine {
             table.buckets().iter().try_for_each(|bucket| self.context.fs.create_dir_all(&bucket.dir))?;
         }
         self.tables.write(|tables| tables.insert(table.id, Arc::new(table)));
+        self.tiering.look();
         Ok(())
     }
 
@@ -130,6 +140,7 @@ impl Engine {
     pub(crate) fn update_table(&self, meta: Arc<TableMeta>) {
         if let Some(table) = self.tables.read(|tables| tables.get(&meta.id).cloned()) {
             table.meta.set(meta);
+            self.tiering.look();
         }
     }
 
@@ -140,6 +151,7 @@ impl Engine {
     pub(crate) fn remove_table(&self, id: TableId) -> Result<()> {
         let Some(table) = self.tables.write(|tables| tables.remove(&id)) else { return Ok(()) };
         table.end_dropped();
+        self.tiering.forget(id);
         self.context.fs.remove_dir_all(&table.dir(&self.context))
     }
 
@@ -196,6 +208,30 @@ impl Engine {
         buckets.iter().map(offset).collect()
     }
 
+    /// The store's lake.
+    ///
+    /// # Errors
+    /// `Invalid` about `Option` when it has none.
+    pub(crate) fn lake(&self) -> Result<&Lake> {
+        self.context.lake.as_ref().ok_or_else(no_lake)
+    }
+
+    /// How far the lake of a table is.
+    ///
+    /// # Errors
+    /// As `sluice_api::Connection::lake_snapshot`.
+    pub(crate) fn lake_snapshot(&self, id: TableId) -> Result<LakeSnapshot> {
+        self.tiering.snapshot(&*self.table(id)?)
+    }
+
+    /// Brings all rows that are visible now into the lake.
+    ///
+    /// # Errors
+    /// As `sluice_api::Connection::tier`.
+    pub(crate) fn tier(&self, id: TableId, timeout: Duration) -> Result<LakeSnapshot> {
+        self.tiering.tier(&*self.table(id)?, timeout)
+    }
+
     /// Rows and bytes of a table.
     ///
     /// # Errors
@@ -206,10 +242,14 @@ impl Engine {
         let keyed = meta.has_primary_key();
         // Where the changelog does not say whether a key is new, nobody counts.
         let counted = !keyed || meta.merging.full_image;
-        let mut stats = TableStats { row_count: counted.then_some(0), size_bytes: 0 };
+        let (in_lake, ends) = match &self.context.lake {
+            Some(lake) if !keyed && meta.lake.is_some() => tiering::lake_rows(lake, &meta)?,
+            _ => (0, BTreeMap::new()),
+        };
+        let mut stats = TableStats { row_count: counted.then_some(in_lake), size_bytes: 0 };
         for bucket in table.buckets() {
             let (start, end) = bucket.readable()?;
-            let mut rows = end - start;
+            let mut rows = end - ends.get(&bucket.id.bucket).map_or(start, |lake| start.max(*lake)).min(end);
             if keyed {
                 let kv = bucket.kv()?;
                 rows = kv.mark().rows;
@@ -252,22 +292,38 @@ impl Engine {
         lease: &str,
         lease_ms: u64,
     ) -> Result<Vec<(u64, Offset)>> {
-        self.context.writable()?;
         if lease.is_empty() || lease.len() > usize::from(u16::MAX) {
             return Err(Error::invalid(Subject::Snapshot, "the id of a snapshot lease must have 1 to 65535 bytes"));
         }
         if buckets.is_empty() {
+            self.context.writable()?;
             self.open_check()?;
             self.keyed_buckets().iter().try_for_each(|b| b.renew_lease(lease, lease_ms))?;
             return Ok(Vec::new());
         }
+        let mut lakes = BTreeMap::new();
         let acquire = |id: &TableBucket| {
             let bucket = self.bucket(id)?;
-            if !bucket.meta.get().has_primary_key() {
-                let message = format!("{id} is of a log table, which has no snapshots; scan its log");
-                return Err(Error::invalid(Subject::Snapshot, message));
+            let meta = bucket.meta.get();
+            if meta.has_primary_key() {
+                self.context.writable()?;
+                return bucket.acquire_snapshot(lease, lease_ms);
             }
-            bucket.acquire_snapshot(lease, lease_ms)
+            let Some(lake) = self.context.lake.as_ref().filter(|_| meta.lake.is_some()) else {
+                let message = format!("{id} is of a log table without a lake, which has no snapshots; scan its log");
+                return Err(Error::invalid(Subject::Snapshot, message));
+            };
+            let newest = match lakes.get(&id.table) {
+                Some(known) => known,
+                None => lakes.entry(id.table).or_insert(LakePlan::newest(lake, &meta)?),
+            };
+            let start = bucket.readable()?.0;
+            Ok(match newest {
+                Some((snapshot, offsets)) => {
+                    (snapshot.id.unsigned_abs(), offsets.end(&lake_bucket(id.bucket)).unwrap_or(start))
+                }
+                None => (0, start),
+            })
         };
         buckets.iter().map(acquire).collect()
     }
@@ -303,6 +359,7 @@ impl Engine {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
+        self.tiering.stop();
         let tables = self.tables.all();
         self.tables.write(BTreeMap::clear);
         Closing { context: self.context.clone(), tables, workers: self.workers.clone(), directory }.run()

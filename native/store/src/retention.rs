@@ -1,10 +1,12 @@
-//! Which part of a bucket's log may go.
+//! Which part of a bucket's log may go: what is too old, and neither recovery nor a reader nor the lake still needs.
 
 use crate::bucket::Bucket;
 use sluice_base::{Offset, Result};
+use std::sync::atomic::Ordering;
 
 impl Bucket {
-    /// Drops log segments older than the table's time to live, as far as neither recovery nor a snapshot's holder needs them.
+    /// Drops log segments older than the table's time to live, as far as neither recovery nor a snapshot's holder needs them
+    /// and the lake, if the table has one, has them.
     ///
     /// # Errors
     /// What log and rows say; nothing that is needed is dropped.
@@ -19,7 +21,8 @@ impl Bucket {
             return Ok(());
         }
         let keep_from = if meta.has_primary_key() { self.needed_from()? } else { end };
-        log.expire(now, Some(ttl_ms), keep_from)?;
+        let lake_has = meta.lake.map_or(Offset::MAX, |_| self.in_lake.load(Ordering::Acquire));
+        log.expire(now, Some(ttl_ms), keep_from.min(lake_has))?;
         Ok(())
     }
 

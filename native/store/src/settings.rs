@@ -4,6 +4,7 @@
 //! Invariant: a [`Settings`] that exists is free of contradictions.
 
 use crate::hint::nearest;
+use crate::lake_settings::{self, LakeSettings};
 use sluice_base::{Error, Result, Subject, parse_bytes, parse_duration};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -54,6 +55,8 @@ pub struct Settings {
     pub bucket_count_default: i32,
     /// The most buckets that a table may have.
     pub bucket_count_max: i32,
+    /// The store's lake.
+    pub lake: LakeSettings,
 }
 
 enum Kind {
@@ -129,9 +132,9 @@ const SETTINGS: &[Setting] = &[
         put: |s, v| s.row_bytes_max = usize::try_from(v).unwrap_or(usize::MAX) },
 ];
 
-/// Keys of a catalog's options that are not the store's: the connector and the lake read them.
+/// Keys of a catalog's options that are not in the table above: the connector reads them, and [`LakeSettings`] those of the lake.
 const FOREIGN_KEYS: &[&str] = &["type", "bootstrap.servers", "default-database", "property-version"];
-const FOREIGN_PREFIXES: &[&str] = &["client.", "paimon.", "iceberg.", "lance.", "hudi."];
+const FOREIGN_PREFIXES: &[&str] = &["client.", "paimon.", "iceberg.", "lance.", "hudi.", lake_settings::PREFIX];
 
 /// The bounds of every count keep it inside `i32`.
 fn clamp_i32(value: u64) -> i32 {
@@ -213,7 +216,7 @@ impl Settings {
     /// `Invalid` about `Option` for an unknown key (naming the nearest known one), an unreadable or out-of-range
     /// value, or two settings that contradict each other.
     pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let mut settings = Self::default();
+        let mut settings = Self { lake: LakeSettings::from_options(options)?, ..Self::default() };
         for setting in SETTINGS {
             let text = options.get(setting.key).map_or(setting.default, String::as_str);
             (setting.put)(&mut settings, setting.parse(text)?);
@@ -265,6 +268,12 @@ impl Settings {
                 return Err(Error::new(sluice_base::ErrorKind::Conflict, Subject::Option, message));
             }
         }
+        if let Some(key) = self.lake.differs(options) {
+            let message = format!(
+                "the store is already open in this process with another '{key}'; give the same value or none, or close the store first"
+            );
+            return Err(Error::new(sluice_base::ErrorKind::Conflict, Subject::Option, message));
+        }
         Ok(())
     }
 }
@@ -290,6 +299,8 @@ pub(crate) fn page() -> String {
     for s in SETTINGS {
         let _ = writeln!(out, "| `{}` | {} | `{}` | {} | {} |", s.key, s.type_name(), s.default, s.range(), s.meaning);
     }
+    out.push('\n');
+    out.push_str(&lake_settings::page());
     out
 }
 

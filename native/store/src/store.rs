@@ -13,8 +13,8 @@ use crate::registry::{Member, Registry};
 use crate::settings::Settings;
 use crate::writer_ids::WriterIds;
 use sluice_api::{
-    Connection, DatabaseInfo, Lookup, LookupOptions, OffsetSpec, ScanOptions, Scanner, TableChange, TableInfo,
-    TableStats, ViewInfo, WriteOptions, Writer,
+    Connection, DatabaseInfo, LakeSnapshot, Lookup, LookupOptions, OffsetSpec, ScanOptions, Scanner, TableChange,
+    TableInfo, TableStats, ViewInfo, WriteOptions, Writer,
 };
 use sluice_base::{
     Clock, Error, ErrorKind, Fs, Offset, OsFs, Result, SchemaId, Subject, SystemClock, TableBucket, TableId,
@@ -24,6 +24,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 static STORES: Registry<Core> = Registry::new();
 
@@ -208,6 +209,16 @@ impl Core {
         self.catalog.state().table(path).cloned()
     }
 
+    /// Changes the lake table before the store's: a lake that is ahead harms nobody, one that is behind would refuse rows.
+    fn follow_in_lake(&self, before: &TableMeta, after: &TableMeta) -> Result<()> {
+        let lake = self.engine.lake()?;
+        if before.lake.is_none() {
+            return lake.attach(after);
+        }
+        let added = after.schema().columns.get(before.schema().columns.len()..).unwrap_or_default();
+        if added.is_empty() { Ok(()) } else { lake.add_columns(before, added) }
+    }
+
     const fn bucket_limits(&self) -> BucketLimits {
         BucketLimits { default: self.settings.bucket_count_default, max: self.settings.bucket_count_max }
     }
@@ -253,6 +264,13 @@ impl Connection for LocalStore {
         let created = change.state.create_table(path, descriptor, core.bucket_limits(), ignore_if_exists, now)?;
         let Some(meta) = created else { return Ok(()) };
         let id = meta.id;
+        if meta.lake.is_some() {
+            core.engine.writable()?;
+            core.engine
+                .lake()
+                .and_then(|lake| lake.attach(&meta))
+                .map_err(|e| e.context(format_args!("cannot create table {path}")))?;
+        }
         let done = core.engine.add_table(meta).and_then(|()| core.commit(&mut change));
         done.inspect_err(|_| core.remove_data(&[id]))
     }
@@ -278,7 +296,12 @@ impl Connection for LocalStore {
         let core = self.core()?;
         let mut change = core.catalog.change();
         let now = change.now_ms;
+        let before = change.state.table(path).cloned().ok();
         let Some(meta) = change.state.alter_table(path, changes, ignore_if_missing, now)? else { return Ok(()) };
+        if let Some(before) = before.filter(|_| meta.lake.is_some()) {
+            core.engine.writable()?;
+            core.follow_in_lake(&before, &meta).map_err(|e| e.context(format_args!("cannot alter table {path}")))?;
+        }
         core.commit(&mut change)?;
         core.engine.update_table(meta);
         Ok(())
@@ -315,6 +338,16 @@ impl Connection for LocalStore {
     fn table_stats(&self, path: &TablePath) -> Result<TableStats> {
         let core = self.core()?;
         core.engine.table_stats(core.table(path)?.id)
+    }
+
+    fn lake_snapshot(&self, path: &TablePath) -> Result<LakeSnapshot> {
+        let core = self.core()?;
+        core.engine.lake_snapshot(core.table(path)?.id)
+    }
+
+    fn tier(&self, path: &TablePath, timeout: Duration) -> Result<LakeSnapshot> {
+        let core = self.core()?;
+        core.engine.tier(core.table(path)?.id, timeout)
     }
 
     fn acquire_snapshots(&self, buckets: &[TableBucket], lease: &str, lease_ms: u64) -> Result<Vec<(u64, Offset)>> {

@@ -78,6 +78,20 @@ fn every_operation_reaches_its_method_with_its_arguments() {
 }
 
 #[test]
+fn operations_on_the_lake_reach_their_methods() {
+    let path = r#""path":{"database":"d","table":"t"}"#;
+    let told = r#"{"snapshot":3,"buckets":[[0,40]],"last_round_ms":null,"error":null}"#;
+    for (operation, arguments, call) in [
+        ("lake_snapshot", format!("{{{path}}}"), "lake_snapshot d.t"),
+        ("tier", format!(r#"{{{path},"timeout_ms":9}}"#), "tier d.t 9ms"),
+    ] {
+        let store = store();
+        assert_eq!(admin(&store, operation, &arguments).unwrap(), told, "{operation}");
+        assert_eq!(store.seen.calls.lock().unwrap()[0], call);
+    }
+}
+
+#[test]
 fn operations_on_views_reach_their_methods() {
     let path = r#""path":{"database":"d","table":"t"}"#;
     let view =

@@ -41,7 +41,11 @@ impl LocalStorage {
         let parent = path.parent().unwrap_or(&self.root).to_owned();
         let mut durable = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
         if durable.contains(&parent) {
-            return Ok(parent);
+            if self.fs.exists(&parent) {
+                return Ok(parent);
+            }
+            // Somebody has dropped the table.
+            durable.clear();
         }
         self.fs.create_dir_all(&parent)?;
         let below_root = parent.ancestors().take_while(|a| a.starts_with(&self.root));

@@ -27,7 +27,7 @@ use sluice_base::{Error, ErrorKind, Offset, Result, Subject, TableBucket};
 use sluice_kv::{Kv, Layer, Overlay};
 use sluice_log::Log;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU8;
+use std::sync::atomic::{AtomicI64, AtomicU8};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// One bucket of a table.
@@ -39,6 +39,8 @@ pub(crate) struct Bucket {
     pub(crate) context: Arc<Context>,
     pub(crate) progress: Progress,
     pub(crate) bells: Bells,
+    /// Up to which offset the lake is known to have the log.
+    pub(crate) in_lake: AtomicI64,
     /// Read from disk on first use.
     pub(crate) snapshots: Mutex<Option<SnapshotIndex>>,
     /// Opened on first use; replaced after a failed sync.
@@ -88,6 +90,7 @@ impl Bucket {
             context,
             progress: Progress::default(),
             bells: Bells::default(),
+            in_lake: AtomicI64::new(0),
             snapshots: Mutex::new(None),
             log: RwLock::new(None),
             kv: RwLock::new(None),

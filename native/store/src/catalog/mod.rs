@@ -11,7 +11,7 @@ mod tests;
 mod views;
 
 pub(crate) use state::State;
-pub use table::{LogOptions, TableMeta};
+pub use table::{LakeOptions, LogOptions, TableMeta};
 
 use sluice_base::{Clock, Error, ErrorKind, Fs, Result};
 use std::path::{Path, PathBuf};

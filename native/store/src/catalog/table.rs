@@ -10,6 +10,7 @@ use sluice_base::{Error, Result, SchemaId, TableId};
 use sluice_log::Compression;
 use sluice_row::{BucketFunction, KeyFormat, Schema, TablePath, arrow_schema};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// How a table's log is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +19,13 @@ pub struct LogOptions {
     pub compression: Compression,
     /// Age in ms at which rows may go; `None` = never.
     pub ttl_ms: Option<i64>,
+}
+
+/// How a table's rows go into the lake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LakeOptions {
+    /// How far the lake may lag; also the longest that one round takes.
+    pub freshness: Duration,
 }
 
 /// A table with all that is derived from its description.
@@ -45,6 +53,8 @@ pub struct TableMeta {
     pub log: LogOptions,
     /// How rows of one key are merged.
     pub merging: Merging,
+    /// How rows go into the lake; `None` when they do not.
+    pub lake: Option<LakeOptions>,
 }
 
 impl TableMeta {
@@ -74,6 +84,7 @@ impl TableMeta {
                 ttl_ms: options::log_ttl_ms(&info.descriptor.properties)?,
             },
             merging: Merging::of(&info.descriptor)?,
+            lake: options::lake_freshness(&info.descriptor.properties)?.map(|freshness| LakeOptions { freshness }),
             primary_key,
             bucket_key,
             schemas,
@@ -106,6 +117,12 @@ impl TableMeta {
     #[must_use]
     pub fn has_primary_key(&self) -> bool {
         !self.primary_key.is_empty()
+    }
+
+    /// Whether the table's rows in the lake carry their log offset and time.
+    #[must_use]
+    pub fn lake_system_columns(&self) -> bool {
+        options::lake_system_columns(&self.info.descriptor.properties)
     }
 
     /// Number of buckets.

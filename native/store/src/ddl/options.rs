@@ -19,6 +19,11 @@ pub(crate) const REPLICATION_FACTOR: &str = "table.replication.factor";
 pub(crate) const KV_FORMAT_VERSION: &str = "table.kv.format-version";
 pub(crate) const DATALAKE_FORMAT: &str = "table.datalake.format";
 
+/// Keys about the lake.
+const DATALAKE_ENABLED: &str = "table.datalake.enabled";
+const DATALAKE_FRESHNESS: &str = "table.datalake.freshness";
+const DATALAKE_SYSTEM_COLUMNS: &str = "table.datalake.system-columns";
+
 /// Keys that say how rows of one key are merged.
 pub(crate) const MERGE_ENGINE: &str = "table.merge-engine";
 pub(crate) const VERSION_COLUMN: &str = "table.merge-engine.versioned.ver-column";
@@ -86,15 +91,15 @@ const OPTIONS: &[TableOption] = &[
     TableOption::new("table.auto-partition.time-unit", Kind::Choice(&["HOUR", "DAY", "MONTH", "QUARTER", "YEAR"]), "DAY", "Span of one partition."),
     TableOption::new("table.auto-partition.time-zone", Kind::Text, "system zone", "Zone in which the partition's time is read."),
     TableOption::new(CHANGELOG_IMAGE, Kind::Choice(&["FULL", "WAL"]), "FULL", "Whether the changelog holds rows as they were before an update; WAL spares a look at the old row. Not for `aggregation`."),
-    TableOption::new("table.datalake.auto-compaction", Kind::Bool, "false", "Compacts lake files while tiering.").alterable(),
-    TableOption::new("table.datalake.auto-expire-snapshot", Kind::Bool, "false", "Expires lake snapshots while tiering."),
-    TableOption::new("table.datalake.enabled", Kind::Bool, "false", "Lets rows flow on into the lake.").alterable()
-        .only("false", "lake tables"),
+    TableOption::new("table.datalake.auto-compaction", Kind::Bool, "false", "Compacts lake files while tiering. Kept, without effect yet: Paimon's own compaction job may run beside.").alterable(),
+    TableOption::new("table.datalake.auto-expire-snapshot", Kind::Bool, "false", "Expires lake snapshots while tiering. Kept, without effect yet: Paimon's own `expire_snapshots` may run beside."),
+    TableOption::new(DATALAKE_ENABLED, Kind::Bool, "false", "Lets rows flow on into the lake (`docs/lake.md`). Needs the setting `datalake.paimon.warehouse`.").alterable(),
     TableOption::new(DATALAKE_FORMAT, Kind::Choice(LAKE_FORMATS), "paimon", "Format of the lake; decides bucket function and key encoding, written into every new table.")
         .only("paimon", "lake formats other than paimon"),
-    TableOption::new("table.datalake.freshness", Kind::Duration, "3min", "How far the lake may lag.").alterable(),
+    TableOption::new(DATALAKE_FRESHNESS, Kind::Duration, "3min", "How far the lake may lag.").alterable(),
     TableOption::new("table.datalake.historical-partition.enabled", Kind::Bool, "false", "Lookups into partitions that live in the lake only.").alterable()
         .only("false", "lookups into historical partitions"),
+    TableOption::new(DATALAKE_SYSTEM_COLUMNS, Kind::Bool, "true", "Whether rows in the lake carry `__offset` and `__timestamp` as their last columns."),
     TableOption::new(DELETE_BEHAVIOR, Kind::Choice(&["allow", "ignore", "disable", "retract"]), "allow", "What a delete does; with a merge engine the default is ignore. `first_row` and `versioned` take ignore and disable, only `aggregation` takes retract.").for_key_tables(),
     TableOption::new("table.kv.format", Kind::Choice(&["COMPACTED", "INDEXED"]), "COMPACTED", "Encoding of stored rows.")
         .only("COMPACTED", "row formats other than COMPACTED"),
@@ -223,6 +228,22 @@ fn ttl_of(properties: &BTreeMap<String, String>) -> Result<std::time::Duration> 
 pub(crate) fn log_ttl_ms(properties: &BTreeMap<String, String>) -> Result<Option<i64>> {
     let ttl = ttl_of(properties)?;
     Ok((!ttl.is_zero()).then(|| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)))
+}
+
+/// How often a table's rows go into the lake; `None` for a table that has none.
+///
+/// # Errors
+/// `Invalid` when the stored value cannot be read, which [`check`] rules out.
+pub(crate) fn lake_freshness(properties: &BTreeMap<String, String>) -> Result<Option<std::time::Duration>> {
+    if !bool_of(properties, DATALAKE_ENABLED) {
+        return Ok(None);
+    }
+    parse_duration(properties.get(DATALAKE_FRESHNESS).map_or("3min", String::as_str)).map(Some)
+}
+
+/// Whether rows in the lake carry their log offset and time.
+pub(crate) fn lake_system_columns(properties: &BTreeMap<String, String>) -> bool {
+    !properties.contains_key(DATALAKE_SYSTEM_COLUMNS) || bool_of(properties, DATALAKE_SYSTEM_COLUMNS)
 }
 
 /// How log batches are packed.

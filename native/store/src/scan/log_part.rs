@@ -24,7 +24,7 @@ struct Decoded {
 
 /// A split's position in the log.
 #[derive(Debug)]
-pub(super) struct LogPart {
+pub(crate) struct LogPart {
     next: Offset,
     stop: Option<Offset>,
     read: VecDeque<StoredBatch>,
@@ -32,12 +32,17 @@ pub(super) struct LogPart {
 }
 
 impl LogPart {
-    pub(super) fn new(start: Offset, stop: Option<Offset>) -> Self {
+    pub(crate) fn new(start: Offset, stop: Option<Offset>) -> Self {
         Self { next: start, stop, read: VecDeque::new(), decoded: None }
     }
 
     pub(super) fn is_finished(&self) -> bool {
         self.stop.is_some_and(|stop| self.next >= stop)
+    }
+
+    /// The offset of the next row.
+    pub(crate) const fn offset(&self) -> Offset {
+        self.next
     }
 
     pub(super) fn position(&self) -> ScanStart {
@@ -46,7 +51,7 @@ impl LogPart {
 
     /// The next rows, or `None` when readers may see no more for now or the split is finished. Batches without rows move
     /// the position only.
-    pub(super) fn next(&mut self, bucket: &Bucket, wanted: &mut Wanted, rows_max: usize) -> Result<Option<ScanBatch>> {
+    pub(crate) fn next(&mut self, bucket: &Bucket, wanted: &mut Wanted, rows_max: usize) -> Result<Option<ScanBatch>> {
         loop {
             if self.is_finished() {
                 return Ok(None);

@@ -4,16 +4,18 @@ mod log_part;
 mod projection;
 mod row_part;
 
+pub(crate) use log_part::LogPart;
 pub(crate) use projection::Wanted;
+pub(crate) use row_part::RowPart;
 
 use crate::TableMeta;
 use crate::bucket::Bucket;
+use crate::lake::{Lake, LakePlan, LakeRows, lake_bucket, no_lake};
 use crate::signal::Signal;
 use crate::snapshot;
 use crate::table::{Holder, Table};
 use arrow_array::RecordBatch;
-use log_part::LogPart;
-use row_part::RowPart;
+use arrow_schema::SchemaRef;
 use sluice_api::{ScanBatch, ScanOptions, ScanSplit, ScanStart, Scanner};
 use sluice_base::{Error, Offset, Result, Subject};
 use std::collections::VecDeque;
@@ -27,6 +29,9 @@ pub(crate) struct TableScanner {
     signal: Arc<Signal>,
     wanted: Mutex<Wanted>,
     splits: Arc<Splits>,
+    /// The lake snapshot that splits were planned on last.
+    plan: Mutex<Option<Arc<LakePlan>>>,
+    output: SchemaRef,
 }
 
 /// The splits of a scanner; the next turn is the front's.
@@ -62,6 +67,14 @@ enum Phase {
         then: Offset,
         stop: Option<Offset>,
     },
+    /// Rows of a snapshot of the lake, then the log. `again` is what a reader would start with anew if it cannot go on in between.
+    Lake {
+        snapshot: u64,
+        rows: LakeRows,
+        then: Offset,
+        stop: Option<Offset>,
+        again: Option<ScanStart>,
+    },
     /// The current rows or some of them, then the end; what a reader would start with again.
     Rows {
         rows: RowPart,
@@ -77,17 +90,24 @@ impl TableScanner {
         let wanted = Wanted::new(table.meta.clone(), meta, options.projection.as_deref())?;
         let splits = Arc::<Splits>::default();
         table.add_holder(&splits);
-        Ok(Self { table, rows_max: options.batch_rows_max, signal: Arc::default(), wanted: Mutex::new(wanted), splits })
+        Ok(Self {
+            table,
+            rows_max: options.batch_rows_max,
+            signal: Arc::default(),
+            output: wanted.output.clone(),
+            wanted: Mutex::new(wanted),
+            splits,
+            plan: Mutex::default(),
+        })
     }
 
     fn phase(&self, bucket: &Arc<Bucket>, start: &ScanStart, stop: Option<Offset>) -> Result<Phase> {
         let keyed = self.table.meta.get().has_primary_key();
         match start {
             ScanStart::Log { offset } => log_from(bucket, *offset, stop),
-            ScanStart::Limit { rows } if !keyed => {
-                let (first, end) = bucket.readable()?;
-                let wanted = i64::try_from(*rows).unwrap_or(i64::MAX);
-                Ok(Phase::Log(LogPart::new(end.saturating_sub(wanted).max(first), Some(end))))
+            ScanStart::Limit { rows } if !keyed => self.newest_of_log(bucket, *rows),
+            ScanStart::Snapshot { snapshot, skip_rows } if !keyed && self.lake(bucket).is_some() => {
+                self.lake_then_log(bucket, *snapshot, *skip_rows, stop)
             }
             _ if !keyed => {
                 Err(Error::invalid(Subject::Snapshot, "a log table has no snapshots and no rows by key; scan its log"))
@@ -103,6 +123,73 @@ impl TableScanner {
             ScanStart::Limit { rows } => {
                 let part = RowPart::new(bucket.kv()?.scan(None), 0, Some(*rows));
                 Ok(Phase::Rows { rows: part, again: start.clone() })
+            }
+        }
+    }
+
+    /// The lake that the rows of a log table flow on to.
+    fn lake<'b>(&self, bucket: &'b Bucket) -> Option<&'b Lake> {
+        bucket.context.lake.as_ref().filter(|_| self.table.meta.get().lake.is_some())
+    }
+
+    /// The newest rows of a log table's bucket; where the log has fewer, some that the lake has.
+    fn newest_of_log(&self, bucket: &Bucket, rows: u64) -> Result<Phase> {
+        let (first, end) = bucket.readable()?;
+        let wanted = i64::try_from(rows).unwrap_or(i64::MAX);
+        let from = end.saturating_sub(wanted).max(first);
+        if let Some(lake) = self.lake(bucket).filter(|_| end - first < wanted)
+            && let Some((snapshot, _)) = LakePlan::newest(lake, &self.table.meta.get())?
+        {
+            let plan = self.plan(lake, snapshot.id.unsigned_abs())?;
+            let then = self.after_lake(bucket, lake, &plan)?;
+            let share = rows.saturating_sub((end - then).max(0).unsigned_abs());
+            let rows = LakeRows::new(plan.clone(), bucket.id.bucket, &self.output, 0, Some(share));
+            let again = Some(ScanStart::Limit { rows: wanted.unsigned_abs() });
+            let then = then.max(end.saturating_sub(wanted));
+            return Ok(Phase::Lake { snapshot: plan.snapshot(), rows, then, stop: Some(end), again });
+        }
+        Ok(Phase::Log(LogPart::new(from, Some(end))))
+    }
+
+    /// What the lake has of a bucket of a log table, then its log.
+    fn lake_then_log(&self, bucket: &Bucket, snapshot: u64, skip_rows: u64, stop: Option<Offset>) -> Result<Phase> {
+        // The number for a lake that had nothing yet.
+        if snapshot == 0 {
+            return Ok(Phase::Log(LogPart::new(bucket.readable()?.0, stop)));
+        }
+        let Some(lake) = self.lake(bucket) else { return Err(no_lake()) };
+        let plan = self.plan(lake, snapshot)?;
+        let then = self.after_lake(bucket, lake, &plan)?;
+        let rows = LakeRows::new(plan, bucket.id.bucket, &self.output, skip_rows, None);
+        Ok(Phase::Lake { snapshot, rows, then, stop, again: None })
+    }
+
+    /// The plan of a snapshot; splits of one scan mostly share it.
+    fn plan(&self, lake: &Lake, snapshot: u64) -> Result<Arc<LakePlan>> {
+        // A whole plan or none, whatever panicked.
+        let mut kept = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plan) = kept.as_ref().filter(|plan| plan.snapshot() == snapshot) {
+            return Ok(plan.clone());
+        }
+        let plan = Arc::new(LakePlan::new(lake, &self.table.meta.get(), snapshot)?);
+        Ok(kept.insert(plan).clone())
+    }
+
+    /// Where the log goes on behind a snapshot of the lake. A log that begins later than there is an error if the lake has gone on meanwhile:
+    /// newer snapshots have the rows between. Otherwise they have expired while the lake was switched off, and nobody has them.
+    fn after_lake(&self, bucket: &Bucket, lake: &Lake, plan: &LakePlan) -> Result<Offset> {
+        let (first, end) = bucket.readable()?;
+        match plan.end(bucket.id.bucket) {
+            None => Ok(first),
+            Some(then) if (first..=end).contains(&then) => Ok(then),
+            Some(then) => {
+                let newest = LakePlan::newest(lake, &self.table.meta.get())?;
+                let newest = newest.and_then(|(_, offsets)| offsets.end(&lake_bucket(bucket.id.bucket)));
+                if then < first && newest == Some(then) {
+                    Ok(first)
+                } else {
+                    Err(bucket.out_of_range(then, first, end))
+                }
             }
         }
     }
@@ -157,6 +244,18 @@ impl Split {
                 let finished = matches!(&self.phase, Phase::Log(log) if log.is_finished());
                 Some(inserts(batch, next, finished))
             }
+            Phase::Lake { snapshot, rows, then, stop, again } => match rows.next(&wanted.output, rows_max)? {
+                Some(batch) => {
+                    let here = ScanStart::Snapshot { snapshot: *snapshot, skip_rows: rows.read };
+                    Some(inserts(batch, again.clone().unwrap_or(here), false))
+                }
+                None => {
+                    let log = LogPart::new(*then, *stop);
+                    let switched = empty(wanted, log.position(), log.is_finished());
+                    self.phase = Phase::Log(log);
+                    Some(switched)
+                }
+            },
             Phase::Rows { rows, again } => {
                 let batch = rows.next(wanted, rows_max)?;
                 Some(inserts(batch, again.clone(), rows.ended))

@@ -7,24 +7,24 @@ use sluice_kv::KvIter;
 
 /// A split's position among the rows.
 #[derive(Debug)]
-pub(super) struct RowPart {
+pub(crate) struct RowPart {
     rows: KvIter,
     /// Rows that are still wanted at most.
     left: u64,
     /// Rows of the walk handed out or skipped so far.
     pub(super) read: u64,
     /// Whether the walk is over.
-    pub(super) ended: bool,
+    pub(crate) ended: bool,
 }
 
 impl RowPart {
-    pub(super) fn new(rows: KvIter, skipped: u64, limit: Option<u64>) -> Self {
+    pub(crate) fn new(rows: KvIter, skipped: u64, limit: Option<u64>) -> Self {
         let left = limit.unwrap_or(u64::MAX);
         Self { rows, left, read: skipped, ended: left == 0 }
     }
 
     /// Up to `rows_max` rows; fewer only at the end.
-    pub(super) fn next(&mut self, wanted: &Wanted, rows_max: usize) -> Result<RecordBatch> {
+    pub(crate) fn next(&mut self, wanted: &Wanted, rows_max: usize) -> Result<RecordBatch> {
         let count = u64::try_from(rows_max).unwrap_or(u64::MAX).min(self.left);
         let mut batch = wanted.values.rows(rows_max.min(1024));
         let mut taken = 0;

@@ -1,0 +1,258 @@
+//! Bringing rows into the lake: by a thread of the engine from time to time, or when somebody asks.
+//!
+//! One round of a table at a time, whoever asks. What the lake has is asked of the lake at each round, so a process that dies at any moment
+//! leaves nothing to make good: the next round goes on from what the newest snapshot records.
+
+mod bucket_rows;
+mod job;
+mod round;
+
+use crate::catalog::TableMeta;
+use crate::context::Context;
+use crate::lake::{Lake, LakePlan, lake_bucket, no_lake};
+use crate::lake_settings::TieringMode;
+use crate::table::Table;
+use crate::worker::Tables;
+use job::{Job, Turn};
+use round::{Done, Until, run_round};
+use sluice_api::LakeSnapshot;
+use sluice_base::{Error, ErrorKind, Offset, Result, Subject, TableId};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Longest time between two looks for tables that are due.
+const LOOK_MAX: Duration = Duration::from_secs(10);
+/// Shortest time between two rounds of a table that has nothing left over.
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+/// How long closing waits for a round; it ends at its next batch of rows, or when the lake answers.
+const STOP_MAX: Duration = Duration::from_secs(5);
+
+/// The rounds of one store.
+#[derive(Debug)]
+pub(crate) struct Tiering {
+    context: Arc<Context>,
+    jobs: Mutex<BTreeMap<TableId, Arc<Job>>>,
+    stopped: AtomicBool,
+    /// Set when a table may have become due.
+    hint: (Mutex<bool>, Condvar),
+    /// Whether the thread runs.
+    running: (Mutex<bool>, Condvar),
+}
+
+fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Flags and a map of whole entries: right whatever panicked.
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Tiering {
+    pub(crate) fn new(context: Arc<Context>) -> Arc<Self> {
+        Arc::new(Self {
+            context,
+            jobs: Mutex::default(),
+            stopped: AtomicBool::new(false),
+            hint: Default::default(),
+            running: Default::default(),
+        })
+    }
+
+    /// Starts the thread of a store that has a lake: it brings rows there if the settings say so, and else only learns how far others are,
+    /// for the log may go as far as the lake has it.
+    ///
+    /// # Errors
+    /// `Io` when the system gives no thread.
+    pub(crate) fn start(self: &Arc<Self>, tables: Arc<dyn Tables>) -> Result<()> {
+        if self.context.lake.is_none() || self.context.read_only {
+            return Ok(());
+        }
+        let tiering = self.clone();
+        *lock(&self.running.0) = true;
+        let spawned = std::thread::Builder::new().name("sluice-tier".to_owned()).spawn(move || {
+            // A panic ends rounds of this process, which `error` tells; the store itself goes on.
+            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| tiering.run(tables.as_ref())));
+            if ended.is_err() {
+                lock(&tiering.jobs)
+                    .values()
+                    .for_each(|job| job.failed(&Error::internal("the tiering thread panicked")));
+            }
+            *lock(&tiering.running.0) = false;
+            tiering.running.1.notify_all();
+        });
+        if let Err(e) = spawned {
+            *lock(&self.running.0) = false;
+            return Err(Error::io("start thread sluice-tier", e));
+        }
+        Ok(())
+    }
+
+    /// Ends the thread and refuses rounds from now on. A round that waits for a lake that does not answer is not waited for: whatever comes
+    /// of it is whole in the lake or not there.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+        self.look();
+        let running = lock(&self.running.0);
+        drop(self.running.1.wait_timeout_while(running, STOP_MAX, |running| *running));
+    }
+
+    /// Tables have come or changed: the thread looks again when they are due.
+    pub(crate) fn look(&self) {
+        *lock(&self.hint.0) = true;
+        self.hint.1.notify_all();
+    }
+
+    /// A table was dropped.
+    pub(crate) fn forget(&self, id: TableId) {
+        lock(&self.jobs).remove(&id);
+    }
+
+    fn job(&self, id: TableId) -> Arc<Job> {
+        lock(&self.jobs).entry(id).or_default().clone()
+    }
+
+    fn has_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    fn run(&self, tables: &dyn Tables) {
+        loop {
+            let mut next = Instant::now() + LOOK_MAX;
+            for table in tables.all() {
+                if self.has_stopped() {
+                    return;
+                }
+                next = self.visit(&table).map_or(next, |due| next.min(due));
+            }
+            let hinted = lock(&self.hint.0);
+            let left = next.saturating_duration_since(Instant::now());
+            let waited = self.hint.1.wait_timeout_while(hinted, left, |hinted| !*hinted);
+            *waited.unwrap_or_else(PoisonError::into_inner).0 = false;
+            if self.has_stopped() {
+                return;
+            }
+        }
+    }
+
+    /// Does what is due for a table and tells when it is due next; `None` for a table without a lake.
+    fn visit(&self, table: &Table) -> Option<Instant> {
+        let freshness = table.meta.get().lake?.freshness;
+        let job = self.job(table.id);
+        if job.due() > Instant::now() {
+            return Some(job.due());
+        }
+        let began = Instant::now();
+        let pause = match self.context.settings.lake.tiering {
+            TieringMode::Embedded => freshness.max(PAUSE_MIN),
+            TieringMode::None => self.context.settings.retention_check_interval,
+        };
+        let outcome = match self.context.settings.lake.tiering {
+            TieringMode::Embedded => {
+                let until = Until { time: began + freshness, stopped: &self.stopped };
+                match job.turn(Duration::ZERO) {
+                    Some(turn) => self.round(table, &turn, &until),
+                    // Somebody asked for a round, which is under way.
+                    None => Ok(Done::default()),
+                }
+            }
+            TieringMode::None => self.learn(table).map(|_| Done::default()),
+        };
+        match outcome {
+            Ok(done) if done.left_over => job.set_due(Instant::now()),
+            Ok(_) => job.set_due(began + pause),
+            Err(e) => job.failed(&e),
+        }
+        Some(job.due())
+    }
+
+    /// One round, which notes how it went.
+    fn round(&self, table: &Table, turn: &Turn<'_>, until: &Until<'_>) -> Result<Done> {
+        let meta = table.meta.get();
+        let done = run_round(self.lake(&meta)?, table, turn.job(), until)?;
+        for (bucket, end) in &done.ends {
+            note(table, *bucket, *end);
+        }
+        turn.job().succeeded(done.committed.then(|| self.context.clock.now_ms()));
+        Ok(done)
+    }
+
+    fn lake(&self, meta: &TableMeta) -> Result<&Lake> {
+        if meta.lake.is_none() {
+            let message = format!("table {} has no lake; set its option 'table.datalake.enabled' to true", meta.path);
+            return Err(Error::invalid(Subject::Option, message));
+        }
+        self.context.lake.as_ref().ok_or_else(no_lake)
+    }
+
+    /// Asks the lake how far it is, and lets the log go so far.
+    fn learn(&self, table: &Table) -> Result<LakeSnapshot> {
+        let meta = table.meta.get();
+        let Some((snapshot, offsets)) = LakePlan::newest(self.lake(&meta)?, &meta)? else {
+            return Ok(LakeSnapshot { snapshot: None, buckets: Vec::new(), last_round_ms: None, error: None });
+        };
+        let ends: Vec<(i32, Offset)> = offsets.iter().map(|(bucket, range)| (bucket.bucket, range.end)).collect();
+        for (bucket, end) in &ends {
+            note(table, *bucket, *end);
+        }
+        Ok(LakeSnapshot { snapshot: Some(snapshot.id), buckets: ends, last_round_ms: None, error: None })
+    }
+
+    /// How far the lake of a table is.
+    ///
+    /// # Errors
+    /// As `sluice_api::Connection::lake_snapshot`.
+    pub(crate) fn snapshot(&self, table: &Table) -> Result<LakeSnapshot> {
+        let learnt = self.learn(table)?;
+        let (last_round_ms, error) = self.job(table.id).status();
+        Ok(LakeSnapshot { last_round_ms, error, ..learnt })
+    }
+
+    /// Rounds until all that is visible now is in the lake.
+    ///
+    /// # Errors
+    /// As `sluice_api::Connection::tier`.
+    pub(crate) fn tier(&self, table: &Table, timeout: Duration) -> Result<LakeSnapshot> {
+        self.context.writable()?;
+        self.lake(&table.meta.get())?;
+        let deadline = Instant::now() + timeout;
+        let wanted = table.buckets().iter().map(|b| Ok(b.readable()?.1)).collect::<Result<Vec<_>>>()?;
+        let job = self.job(table.id);
+        let late = || {
+            let message =
+                format!("table {}: the time is over before all rows are in the lake; ask again", table.meta.get().path);
+            Error::new(ErrorKind::Busy, Subject::Table, message)
+        };
+        loop {
+            let turn = job.turn(deadline.saturating_duration_since(Instant::now())).ok_or_else(late)?;
+            let done = self.round(table, &turn, &Until { time: deadline, stopped: &self.stopped });
+            let done = done.inspect_err(|e| job.failed(e))?;
+            drop(turn);
+            let end = |bucket: usize| done.ends.get(&i32::try_from(bucket).unwrap_or(i32::MAX)).copied().unwrap_or(0);
+            if wanted.iter().enumerate().all(|(bucket, wanted)| end(bucket) >= *wanted) {
+                return self.snapshot(table);
+            }
+            if self.has_stopped() {
+                return Err(Error::new(ErrorKind::Closed, Subject::Store, "the store is closed; open it again"));
+            }
+            if Instant::now() >= deadline {
+                return Err(late());
+            }
+        }
+    }
+}
+
+/// The lake has a bucket's log up to `end`.
+fn note(table: &Table, bucket: i32, end: Offset) {
+    if let Some(bucket) = u32::try_from(bucket).ok().and_then(|b| table.bucket(b).ok()) {
+        bucket.in_lake.fetch_max(end, Ordering::AcqRel);
+    }
+}
+
+/// The offset up to which the lake has each bucket, of a table's newest snapshot, with the rows that snapshot holds.
+///
+/// # Errors
+/// Those of [`LakePlan::newest`].
+pub(crate) fn lake_rows(lake: &Lake, meta: &TableMeta) -> Result<(i64, BTreeMap<i32, Offset>)> {
+    let Some((snapshot, offsets)) = LakePlan::newest(lake, meta)? else { return Ok((0, BTreeMap::new())) };
+    let ends = (0..meta.bucket_count()).filter_map(|b| Some((b, offsets.end(&lake_bucket(b))?)));
+    Ok((snapshot.total_record_count, ends.collect()))
+}

@@ -1,0 +1,14 @@
+//! A store and its lake: what flows there, what a reader of both finds, and that nothing is lost or doubled on the way.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod columns_added;
+mod expiry_waits_for_the_lake;
+#[path = "../bucket/fixture.rs"]
+#[expect(dead_code, reason = "shared with the tests of buckets, which use all of it")]
+mod fixture;
+mod house;
+mod rounds_equal_model;
+mod switched_on_and_off;
+mod union_reads;
+mod works_by_itself;

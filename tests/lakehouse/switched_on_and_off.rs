@@ -1,0 +1,128 @@
+use crate::fixture::{assert_error, home, path};
+use crate::house::{House, descriptor, rows};
+use sluice_api::{Connection, TableChange};
+use sluice_base::{ErrorKind, Subject};
+
+fn set(enabled: &str) -> Vec<TableChange> {
+    vec![TableChange::Set { key: "table.datalake.enabled".to_owned(), value: enabled.to_owned() }]
+}
+
+#[test]
+fn without_a_lake_the_option_is_refused_and_says_what_is_missing() {
+    let home = home();
+    let e = home.store.create_table(&path("t"), &descriptor(false, 1, &[]), false).unwrap_err();
+    assert_error(
+        &e,
+        ErrorKind::Invalid,
+        Subject::Option,
+        &["fluss.t", "table.datalake.enabled", "datalake.paimon.warehouse"],
+    );
+    assert!(home.store.list_tables("fluss").unwrap().is_empty());
+    home.store.create_table(&path("t"), &descriptor(false, 1, &[("table.datalake.enabled", "false")]), false).unwrap();
+    let e = home.store.alter_table(&path("t"), &set("true"), false).unwrap_err();
+    assert_error(&e, ErrorKind::Invalid, Subject::Option, &["datalake.paimon.warehouse"]);
+    let e = home.store.lake_snapshot(&path("t")).unwrap_err();
+    assert_error(&e, ErrorKind::Invalid, Subject::Option, &["has no lake", "table.datalake.enabled"]);
+}
+
+#[test]
+fn create_table_makes_the_lake_table_at_once() {
+    let house = House::new(&[]);
+    let mut described = descriptor(true, 3, &[("paimon.snapshot.num-retained.min", "7")]);
+    described.schema.columns[1].comment = Some("who".to_owned());
+    house.home.create("t", &described);
+    let lake = house.lake_table("t").unwrap();
+    let schema = &lake.schema().schema;
+    let columns: Vec<String> = schema.columns.iter().map(|c| format!("{} {}", c.name, c.data_type)).collect();
+    assert_eq!(
+        columns,
+        ["id INT NOT NULL", "name STRING", "amount INT", "__offset BIGINT", "__timestamp TIMESTAMP_LTZ(3)"]
+    );
+    assert_eq!(
+        (schema.primary_key.as_slice(), schema.columns[1].comment.as_deref()),
+        (&["id".to_owned()][..], Some("who"))
+    );
+    for (key, value) in [
+        ("bucket", "3"),
+        ("bucket-key", "id"),
+        ("changelog-producer", "input"),
+        ("snapshot.num-retained.min", "7"),
+        ("fluss.table.datalake.freshness", "1h"),
+    ] {
+        assert_eq!(lake.schema().option(key), Some(value), "{key}");
+    }
+    assert!(lake.newest().unwrap().is_none());
+    house.home.create("clean", &descriptor(false, 1, &[("table.datalake.system-columns", "false")]));
+    assert_eq!(house.lake_table("clean").unwrap().schema().schema.columns.len(), 3);
+}
+
+#[test]
+fn a_lake_table_with_rows_or_other_columns_is_refused() {
+    let house = House::new(&[]);
+    let table = house.home.create("t", &descriptor(false, 1, &[]));
+    table.put(&rows(0..3));
+    house.tier("t");
+    house.home.store.drop_table(&path("t"), false).unwrap();
+    assert_eq!(house.in_lake("t").len(), 3, "DROP TABLE leaves the lake table alone");
+    let e = house.home.store.create_table(&path("t"), &descriptor(false, 1, &[]), false).unwrap_err();
+    assert_error(&e, ErrorKind::AlreadyExists, Subject::Table, &["cannot create table fluss.t", "is not empty"]);
+
+    house.home.create("u", &descriptor(false, 1, &[]));
+    house.home.store.drop_table(&path("u"), false).unwrap();
+    let e = house.home.store.create_table(&path("u"), &descriptor(true, 1, &[]), false).unwrap_err();
+    assert_error(&e, ErrorKind::AlreadyExists, Subject::Table, &["its columns", "are not those of the new table"]);
+    // One that fits and has no rows is taken over.
+    let table = house.home.create("u", &descriptor(false, 1, &[]));
+    table.put(&rows(0..2));
+    house.tier("u");
+    assert_eq!(house.in_lake("u").len(), 2);
+}
+
+#[test]
+fn a_table_made_before_gets_its_lake_and_all_its_rows_later() {
+    for keyed in [false, true] {
+        let house = House::new(&[]);
+        let table = house.home.create("t", &descriptor(keyed, 2, &[("table.datalake.enabled", "false")]));
+        table.put(&rows(0..20));
+        assert!(house.lake_table("t").is_none());
+        house.home.store.alter_table(&path("t"), &set("true"), false).unwrap();
+        table.put(&rows(20..30));
+        house.tier("t");
+        let found: Vec<_> = house.in_lake("t").into_iter().map(|(row, _)| row).collect();
+        assert_eq!(found, rows(0..30), "keyed {keyed}");
+    }
+}
+
+#[test]
+fn switched_off_and_on_the_same_lake_table_goes_on() {
+    let house = House::new(&[]);
+    let table = house.home.create("t", &descriptor(false, 1, &[]));
+    table.put(&rows(0..3));
+    let first = house.tier("t").snapshot;
+    house.home.store.alter_table(&path("t"), &set("false"), false).unwrap();
+    table.put(&rows(3..6));
+    let e = house.home.store.tier(&path("t"), crate::fixture::WAIT).unwrap_err();
+    assert_error(&e, ErrorKind::Invalid, Subject::Option, &["has no lake"]);
+    house.home.store.alter_table(&path("t"), &set("true"), false).unwrap();
+    let house = house.reopen();
+    assert_eq!(house.home.store.lake_snapshot(&path("t")).unwrap().snapshot, first);
+    house.tier("t");
+    assert_eq!(house.in_lake("t").into_iter().map(|(row, _)| row).collect::<Vec<_>>(), rows(0..6));
+}
+
+#[test]
+fn a_lake_table_that_somebody_dropped_is_missed_and_made_anew() {
+    let house = House::new(&[]);
+    let table = house.home.create("t", &descriptor(false, 1, &[]));
+    table.put(&rows(0..3));
+    house.tier("t");
+    std::fs::remove_dir_all(house.warehouse().join("fluss.db/t")).unwrap();
+    let e = house.home.store.tier(&path("t"), crate::fixture::WAIT).unwrap_err();
+    assert_error(&e, ErrorKind::NotFound, Subject::Table, &["lake table fluss.t is gone"]);
+    for enabled in ["false", "true"] {
+        house.home.store.alter_table(&path("t"), &set(enabled), false).unwrap();
+    }
+    house.tier("t");
+    assert_eq!(house.in_lake("t").len(), 3);
+    assert_eq!(house.home.store.lake_snapshot(&path("t")).unwrap().error, None);
+}

@@ -1,0 +1,96 @@
+use crate::fixture::{WAIT, path};
+use crate::house::{House, descriptor, rows};
+use sluice_api::{Connection, LakeSnapshot};
+use std::time::{Duration, Instant};
+
+fn wait(house: &House, name: &str, what: &str, done: impl Fn(&LakeSnapshot) -> bool) -> LakeSnapshot {
+    let deadline = Instant::now() + 3 * WAIT;
+    loop {
+        let told = house.home.store.lake_snapshot(&path(name)).unwrap();
+        if done(&told) {
+            return told;
+        }
+        assert!(Instant::now() < deadline, "{what}: {told:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn rows_reach_the_lake_without_being_asked() {
+    let mut house = House::new(&[("datalake.tiering", "embedded")]);
+    let fresh = [("table.datalake.freshness", "200ms")];
+    for (name, keyed) in [("log", false), ("keyed", true)] {
+        house.home.create(name, &descriptor(keyed, 2, &fresh));
+    }
+    let mut count = 0;
+    for round in 0..3 {
+        for name in ["log", "keyed"] {
+            let table = house.home.table(name);
+            table.put(&rows(count..count + 10));
+            let all: i64 = (0..2).map(|b| table.end(b)).sum();
+            let told =
+                wait(&house, name, "rows in the lake", |told| told.buckets.iter().map(|b| b.1).sum::<i64>() == all);
+            assert!(told.error.is_none() && told.snapshot.is_some(), "{told:?}");
+            let found: Vec<_> = house.in_lake(name).into_iter().map(|(row, _)| row).collect();
+            assert_eq!(found, rows(0..count + 10), "{name}, round {round}");
+        }
+        count += 10;
+        // A process that opens the store again goes on by itself.
+        house = house.reopen();
+    }
+}
+
+#[test]
+fn why_rows_do_not_arrive_is_told_until_they_do() {
+    let house = House::new(&[("datalake.tiering", "embedded")]);
+    let table = house.home.create("t", &descriptor(false, 1, &[("table.datalake.freshness", "100ms")]));
+    let lake = house.warehouse().join("fluss.db/t");
+    // Something stands where the round's files would go.
+    std::fs::write(lake.join("bucket-0"), "").unwrap();
+    table.put(&rows(0..5));
+    let told = wait(&house, "t", "an error", |told| told.error.is_some());
+    assert!(told.error.as_ref().unwrap().contains("bucket-0"), "{told:?}");
+    assert_eq!(house.union("t"), rows(0..5), "readers do not mind");
+    std::fs::remove_file(lake.join("bucket-0")).unwrap();
+    wait(&house, "t", "rows in the lake", |told| told.error.is_none() && told.buckets == [(0, 5)]);
+    assert_eq!(house.in_lake("t").len(), 5);
+}
+
+#[test]
+fn a_store_closes_and_drops_tables_in_the_middle_of_rounds() {
+    for _ in 0..5 {
+        let house = House::new(&[("datalake.tiering", "embedded")]);
+        let fresh = [("table.datalake.freshness", "0ms")];
+        for name in ["a", "b"] {
+            let table = house.home.create(name, &descriptor(false, 4, &fresh));
+            for i in 0..20 {
+                table.put(&rows(i..i + 1));
+            }
+        }
+        house.home.store.drop_table(&path("b"), false).unwrap();
+        house.home.store.close().unwrap();
+        let house = house.reopen();
+        house.tier("a");
+        assert_eq!(house.in_lake("a").into_iter().map(|(row, _)| row).collect::<Vec<_>>(), rows(0..20));
+    }
+}
+
+/// Callers and the engine's thread at once: each row comes once.
+#[test]
+fn whoever_asks_waits_for_a_round_under_way() {
+    let house = House::new(&[("datalake.tiering", "embedded")]);
+    let table = house.home.create("t", &descriptor(false, 2, &[("table.datalake.freshness", "1ms")]));
+    std::thread::scope(|scope| {
+        for thread in 0..3 {
+            let (house, table) = (&house, &table);
+            scope.spawn(move || {
+                for i in 0..10 {
+                    let first = (thread * 10 + i) * 4;
+                    table.put(&rows(first..first + 4));
+                    house.tier("t");
+                }
+            });
+        }
+    });
+    assert_eq!(house.in_lake("t").into_iter().map(|(row, _)| row).collect::<Vec<_>>(), rows(0..120));
+}
