@@ -2,11 +2,12 @@
 
 use crate::iter::Changes;
 use crate::row_cache::{Probe, Ticket};
+use crate::staging::Staging;
 use crate::{KvIter, KvShared, Mark, error, mark::MARK_KEY, tuning};
 use rocksdb::{DB, Env, WriteBatch, checkpoint::Checkpoint, properties};
 use sluice_base::{Error, ErrorKind, Offset, Result, Subject};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -17,13 +18,17 @@ pub struct Kv {
     db: Arc<DB>,
     dir: PathBuf,
     marks: Mutex<Marks>,
-    /// Held while writing, and while a checkpoint is made, so that a checkpoint's mark is exact.
+    /// Held while writing, while rows are handed to RocksDB and while a checkpoint is made, so that a checkpoint's mark is exact.
     write_gate: Mutex<()>,
     shared: Arc<KvShared>,
     /// Whose rows these are in the shared cache; a number is never used again.
     owner: u32,
     /// What the last flush said if the full disk refused it.
     refused: Mutex<Option<String>>,
+    /// Rows on their way to RocksDB.
+    staging: Staging,
+    /// Failures in the background that RocksDB had counted when it last took rows.
+    outlived_errors: AtomicU64,
     /// Where changes go that cannot be written.
     unwritten: Option<RwLock<Arc<Changes>>>,
 }
@@ -100,6 +105,8 @@ impl Kv {
             marks: Mutex::new(Marks { now, flushed: now.applied }),
             write_gate: Mutex::new(()),
             owner: shared.next_owner.fetch_add(1, Ordering::Relaxed),
+            outlived_errors: AtomicU64::new(0),
+            staging: Staging::new(&shared.gathered, shared.settings.write_buffer_bytes),
             shared: shared.clone(),
             refused: Mutex::new(None),
             unwritten,
@@ -146,8 +153,10 @@ impl Kv {
         }
         let mut f = Some(f);
         let mut call = |row: Option<&[u8]>| f.take().map(|f| f(row));
+        let mut answered = None;
         let answer = match self.shared.rows.get(self.owner, key, &mut call) {
             Probe::Known(answer) => answer,
+            Probe::Unknown(_) if self.staging.get(key, |row| answered = call(row)) => answered,
             Probe::Unknown(ticket) => {
                 let found = self.db.get_pinned(key).map_err(self.fail("read"))?;
                 if let Some(value) = &found {
@@ -169,7 +178,9 @@ impl Kv {
         for (i, key) in keys.iter().enumerate() {
             if let Some(row) = unwritten.as_ref().and_then(|changes| changes.get(*key)) {
                 each(i, row.as_deref());
-            } else if let Probe::Unknown(ticket) = self.shared.rows.get(self.owner, key, |row| each(i, row)) {
+            } else if let Probe::Unknown(ticket) = self.shared.rows.get(self.owner, key, |row| each(i, row))
+                && !self.staging.get(key, |row| each(i, row))
+            {
                 missed.push((i, ticket));
             }
         }
@@ -191,8 +202,8 @@ impl Kv {
         Ok(())
     }
 
-    /// Applies changes (`None` deletes) and the mark in one step. Fastest in key order. Not durable before a flush. Waits some seconds
-    /// at most while RocksDB has too much to write out.
+    /// Applies changes (`None` deletes) and the mark in one step. Not durable before a flush. Waits some seconds at most while RocksDB has
+    /// too much to write out.
     ///
     /// # Errors
     /// `Busy` about `Disk` when the disk is full or too slow; `Io`; `Corrupt`. Nothing is applied then.
@@ -208,42 +219,67 @@ impl Kv {
             lock(&self.marks).now = mark;
             return Ok(());
         }
-        // Made before the gate, where a checkpoint may wait.
-        let batch = batch_of(changes.clone(), mark);
+        let bytes = changes.clone().map(|(key, row)| (key.len() + row.map_or(0, <[u8]>::len)) as u64).sum();
         let _gate = lock(&self.write_gate);
-        self.write_when_taken(batch, || batch_of(changes.clone(), mark))?;
+        // After a failure nothing is gathered until RocksDB takes rows again, or the next ones would be refused once more.
+        let takes = || self.staging.takes(bytes) && self.errors() == self.outlived_errors.load(Ordering::Relaxed);
+        if !takes() {
+            self.hand_over()?;
+        }
+        if takes() {
+            self.staging.add(changes.clone(), mark);
+        } else {
+            // RocksDB takes rows several times faster in order, for each finds its place beside the last. Of one key the last change counts.
+            let mut rows: Vec<_> = changes.clone().collect();
+            rows.sort_by_key(|(key, _)| *key);
+            self.write_when_taken(|| batch_of(rows.iter().copied(), mark))?;
+        }
         for (key, value) in changes {
             self.shared.rows.put(self.owner, key, value);
         }
         lock(&self.marks).now = mark;
-        // RocksDB takes rows again, so it will take a flush.
-        *lock(&self.refused) = None;
+        Ok(())
+    }
+
+    /// Gives RocksDB the gathered rows. The gate is held.
+    fn hand_over(&self) -> Result<()> {
+        let Some(full) = self.staging.full() else { return Ok(()) };
+        let rows = full.in_key_order();
+        self.write_when_taken(|| batch_of(rows.iter().copied(), full.mark()))?;
+        drop(rows);
+        drop(full);
+        self.staging.clear();
         Ok(())
     }
 
     /// RocksDB must not let this thread wait inside: a write that waits there for a flush is in the way of the recovery from that flush's
     /// failure, and both wait for ever. So it refuses at once, and the wait is here.
-    fn write_when_taken(&self, mut batch: WriteBatch, again: impl Fn() -> WriteBatch) -> Result<()> {
-        let errors = self.number(properties::BACKGROUND_ERRORS);
+    fn write_when_taken(&self, made: impl Fn() -> WriteBatch) -> Result<()> {
+        let errors = self.errors();
         let deadline = Instant::now() + STALL_MAX;
         loop {
+            let batch = made();
             let bytes = batch.size_in_bytes() as u64;
-            let Err(e) = self.db.write_opt(batch, &tuning::write_options()) else { return Ok(()) };
+            let Err(e) = self.db.write_opt(batch, &tuning::write_options()) else {
+                // RocksDB takes rows again, so it will take a flush.
+                *lock(&self.refused) = None;
+                self.outlived_errors.store(errors, Ordering::Relaxed);
+                return Ok(());
+            };
             let stalled = e.kind() == rocksdb::ErrorKind::Incomplete;
             // What failed in the background fails again for as long as the disk is as it is.
-            let may_pass = self.number(properties::BACKGROUND_ERRORS) == errors && Instant::now() < deadline;
+            let may_pass = self.errors() == errors && Instant::now() < deadline;
             if !stalled || !may_pass {
                 return Err(self.fail("write to")(e));
             }
             self.outlast_stall(bytes, errors, deadline);
-            batch = again();
         }
     }
 
     /// Returns when RocksDB may take `bytes`, or a try will tell why it does not.
     fn outlast_stall(&self, bytes: u64, errors: u64, deadline: Instant) {
         let since = Instant::now();
-        while Instant::now() < deadline && self.number(properties::BACKGROUND_ERRORS) == errors {
+        while Instant::now() < deadline && self.errors() == errors {
             if self.number(properties::IS_WRITE_STOPPED) == 0 {
                 let rate = self.number(properties::ACTUAL_DELAYED_WRITE_RATE);
                 // The refused try counts as written, so room for this one is there after twice its time.
@@ -259,7 +295,10 @@ impl Kv {
     /// All rows in key order as they are now, from a key on.
     #[must_use]
     pub fn scan(&self, from_key: Option<&[u8]>) -> KvIter {
-        KvIter::new(&self.db, self.dir.clone(), from_key).with_changes(self.unwritten(), from_key)
+        let _gate = lock(&self.write_gate);
+        // A full disk takes nothing; the rows are read all the same.
+        let over = self.hand_over().err().map(|_| self.staging.changes());
+        KvIter::new(&self.db, self.dir.clone(), from_key).with_changes(self.unwritten().or(over), from_key)
     }
 
     /// Rows whose key starts with `prefix`, in key order, until `each` answers false.
@@ -303,6 +342,10 @@ impl Kv {
         {
             return Err(Error::new(ErrorKind::Busy, Subject::Disk, message.clone()));
         }
+        {
+            let _gate = lock(&self.write_gate);
+            self.hand_over()?;
+        }
         let flushed = self.db.flush_opt(&tuning::flush_options(wait)).map_err(self.fail("flush"));
         let busy = flushed.as_ref().err().filter(|e| e.kind() == ErrorKind::Busy);
         if busy.is_some() {
@@ -321,11 +364,17 @@ impl Kv {
         self.flush()?;
         let checkpoint = Checkpoint::new(&self.db).map_err(self.fail("checkpoint"))?;
         let _gate = lock(&self.write_gate);
+        self.hand_over()?;
         let mark = self.mark();
         checkpoint.create_checkpoint(dir).map_err(self.fail("checkpoint"))?;
         let mut marks = lock(&self.marks);
         marks.flushed = marks.flushed.max(mark.applied);
         Ok(mark)
+    }
+
+    /// Failures in the background so far.
+    fn errors(&self) -> u64 {
+        self.number(properties::BACKGROUND_ERRORS)
     }
 
     fn number(&self, property: &properties::PropName) -> u64 {
@@ -335,14 +384,14 @@ impl Kv {
     /// Bytes of fresh rows, not yet in files.
     #[must_use]
     pub fn unflushed_bytes(&self) -> u64 {
-        self.number(properties::CUR_SIZE_ALL_MEM_TABLES)
+        self.number(properties::CUR_SIZE_ALL_MEM_TABLES) + self.staging.bytes()
     }
 
     /// Whether RocksDB may write fresh rows to files by itself once `bytes` more are written; false for a while after a flush.
     #[must_use]
     pub fn nears_flush(&self, bytes: u64) -> bool {
         let settings = &self.shared.settings;
-        let of_all = self.shared.write_buffers.get_usage() as u64;
+        let of_all = self.shared.write_buffers.get_usage() as u64 + self.shared.gathered.bytes();
         (self.unflushed_bytes() + 2 * bytes) * 2 >= settings.write_buffer_bytes
             || (of_all + 2 * bytes) * 2 >= settings.write_buffers_total_bytes
     }

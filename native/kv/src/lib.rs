@@ -6,6 +6,7 @@
 //! knows log or lake.
 
 mod error;
+mod gathered;
 mod iter;
 mod kv;
 mod mark;
@@ -15,6 +16,7 @@ mod row_cache;
 mod settings;
 mod shared;
 mod snapshot;
+mod staging;
 mod tuning;
 
 pub use iter::KvIter;

@@ -1,5 +1,6 @@
 //! What the buckets of one store share.
 
+use crate::gathered::Gathered;
 use crate::row_cache::RowCache;
 use crate::{KvSettings, error};
 use rocksdb::{Cache, Env, WriteBufferManager};
@@ -16,6 +17,8 @@ pub struct KvShared {
     pub(crate) block_cache: Cache,
     pub(crate) write_buffers: WriteBufferManager,
     pub(crate) rows: RowCache,
+    /// What is on its way to RocksDB.
+    pub(crate) gathered: Arc<Gathered>,
     /// The number of the next bucket to open; none is used twice.
     pub(crate) next_owner: AtomicU32,
     /// When the full disk last refused one of the buckets a flush.
@@ -34,6 +37,7 @@ impl KvShared {
         let bytes = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         Ok(Arc::new(Self {
             rows: RowCache::new(settings.row_cache_bytes),
+            gathered: Arc::default(),
             next_owner: AtomicU32::new(0),
             refused_at: Mutex::new(None),
             settings: settings.clone(),
@@ -49,7 +53,9 @@ impl KvShared {
     /// Bytes of memory in caches and fresh rows.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        self.rows.bytes() + (self.block_cache.get_usage() + self.write_buffers.get_usage()) as u64
+        self.rows.bytes()
+            + self.gathered.bytes()
+            + (self.block_cache.get_usage() + self.write_buffers.get_usage()) as u64
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Whoever closes waits on while something gets done within this time. RocksDB looks every five seconds whether a full disk has space.
-const STEP_MAX: Duration = Duration::from_secs(12);
+const STEP_MAX: Duration = Duration::from_secs(8);
 
 /// All that has to end.
 pub(crate) struct Closing {

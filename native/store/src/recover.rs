@@ -37,7 +37,7 @@ pub(crate) fn replay(log: &Log, kv: &Kv, meta: &LiveMeta) -> Result<u64> {
             replay.apply(batch)?;
         }
         if replay.rows.bytes() >= WRITE_BYTES || replay.mark.applied >= end {
-            kv.write(replay.rows.freeze().in_key_order().into_iter(), replay.mark)?;
+            kv.write(replay.rows.freeze().iter(), replay.mark)?;
             replay.rows.drop_frozen();
         }
     }

@@ -150,36 +150,128 @@ fn damage_is_corrupt_and_names_the_directory() {
     assert!(failed > 0 && failed < 200, "{failed} of 1000 rows lie in the damaged block");
 }
 
-#[test]
-fn random_writes_equal_a_map() {
-    let dir = tempfile::tempdir().unwrap();
-    let settings = KvSettings { write_buffer_bytes: 64 << 10, ..KvSettings::default() };
-    let shared = KvShared::new(&settings).unwrap();
-    let mut kv = Kv::open(dir.path(), &shared).unwrap();
-    let mut model = BTreeMap::new();
+/// Numbers below `n`, the same each time.
+fn random() -> impl FnMut(u64) -> u64 {
     let mut state = 7_u64;
-    let mut next = move |n: u64| {
+    move |n| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % n
-    };
-    for round in 0..200 {
-        let rows: Vec<_> = (0..100)
+    }
+}
+
+/// Rows are gathered, in RocksDB's memory and in files, cached or not: all reads see one state.
+fn random_writes_equal_a_map(write_buffer_bytes: u64, row_cache_bytes: u64) {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = KvSettings { write_buffer_bytes, row_cache_bytes, ..KvSettings::default() };
+    let shared = KvShared::new(&settings).unwrap();
+    let open = || Kv::open(&dir.path().join("kv"), &shared).unwrap();
+    let mut kv = open();
+    let mut model = BTreeMap::new();
+    let mut next = random();
+    for round in 1..=200 {
+        let rows: Vec<_> = (0..next(200))
             .map(|_| {
                 (format!("k{}", next(3000)), (next(4) > 0).then(|| "v".repeat(usize::try_from(next(200)).unwrap())))
             })
             .collect();
-        kv.write(rows.iter().map(|(k, v)| (k.as_bytes(), v.as_deref().map(str::as_bytes))), Mark::default()).unwrap();
+        let mark = Mark { applied: round, rows: i64::try_from(model.len()).unwrap() };
+        kv.write(rows.iter().map(|(k, v)| (k.as_bytes(), v.as_deref().map(str::as_bytes))), mark).unwrap();
         for (k, v) in rows {
             match v {
                 Some(v) => model.insert(k, v),
                 None => model.remove(&k),
             };
         }
-        if round % 50 == 49 {
-            kv.flush().unwrap();
+        assert_eq!(kv.mark(), mark);
+        let keys: Vec<String> = (0..30).map(|_| format!("k{}", next(3100))).collect();
+        let mut found = vec![None; keys.len()];
+        let asked: Vec<&[u8]> = keys.iter().map(String::as_bytes).collect();
+        kv.multi_get(&asked, |i, v| found[i] = v.map(<[u8]>::to_vec)).unwrap();
+        for (key, found) in keys.iter().zip(found) {
+            assert_eq!(found.as_deref(), model.get(key).map(String::as_bytes), "{key}");
+            assert_eq!(kv.get(key.as_bytes()).unwrap(), found);
+        }
+        if round % 20 == 0 {
+            let mut with_prefix = 0;
+            kv.scan_prefix(b"k1", |_, _| {
+                with_prefix += 1;
+                true
+            })
+            .unwrap();
+            assert_eq!(with_prefix, model.keys().filter(|k| k.starts_with("k1")).count());
+        }
+        if round % 50 == 0 {
+            let copy = dir.path().join(format!("copy-{round}"));
+            assert_eq!(kv.checkpoint(&copy).unwrap(), mark);
+            assert_eq!(
+                all(open_snapshot(&copy).unwrap().scan(0).unwrap()),
+                model.clone().into_iter().collect::<Vec<_>>()
+            );
+            assert_eq!(kv.flushed_offset(), mark.applied);
             drop(kv);
-            kv = Kv::open(dir.path(), &shared).unwrap();
+            kv = open();
+            assert_eq!(kv.mark(), mark);
         }
     }
     assert_eq!(all(kv.scan(None)), model.into_iter().collect::<Vec<_>>());
+}
+
+#[test]
+fn random_writes_equal_a_map_with_large_and_small_buffers_and_caches() {
+    for write_buffer_bytes in [64 << 10, 64 << 20] {
+        for row_cache_bytes in [0, 1 << 16, 192 << 20] {
+            random_writes_equal_a_map(write_buffer_bytes, row_cache_bytes);
+        }
+    }
+}
+
+/// What is lost without a flush is lost from the end, together with its mark.
+#[test]
+fn what_an_end_without_a_flush_leaves_is_a_prefix() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = KvSettings { write_buffer_bytes: 256 << 10, ..KvSettings::default() };
+    let kv = Kv::open(dir.path(), &KvShared::new(&settings).unwrap()).unwrap();
+    let value = "v".repeat(1000);
+    let key = |i: i64| format!("{i:05}");
+    for i in 1..=2000 {
+        put(&kv, &[(&key(i), Some(&value))], Mark { applied: i, rows: i });
+    }
+    drop(kv);
+    let kv = open(dir.path());
+    let mark = kv.mark();
+    assert!(mark.applied > 0 && mark.applied < 2000, "{mark:?}: some in files, some not");
+    let keys: Vec<String> = all(kv.scan(None)).into_iter().map(|(k, _)| k).collect();
+    assert_eq!(keys, (1..=mark.applied).map(key).collect::<Vec<_>>());
+}
+
+/// A reader that saw a row never sees an older one, wherever the row is on its way.
+#[test]
+fn rows_on_their_way_do_not_go_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = KvSettings { write_buffer_bytes: 64 << 10, row_cache_bytes: 1 << 14, ..KvSettings::default() };
+    let kv = Kv::open(dir.path(), &KvShared::new(&settings).unwrap()).unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|s| {
+        for reader in 0..2_u64 {
+            let (kv, done) = (&kv, &done);
+            s.spawn(move || {
+                let mut seen = vec![0_u64; 50];
+                let mut at = reader;
+                while !done.load(Ordering::Relaxed) {
+                    at = (at + 7) % 50;
+                    let now = kv.get(format!("k{at}").as_bytes()).unwrap();
+                    let now = now.map_or(0, |v| u64::from_le_bytes(v[..8].try_into().unwrap()));
+                    let before = &mut seen[usize::try_from(at).unwrap()];
+                    assert!(now >= *before, "k{at}: {now} after {before}");
+                    *before = now;
+                }
+            });
+        }
+        for version in 1..=4000_u64 {
+            let value = [&version.to_le_bytes()[..], &[7; 40]].concat();
+            let keys: Vec<String> = (0..50).filter(|k| (k + version) % 3 == 0).map(|k| format!("k{k}")).collect();
+            kv.write(keys.iter().map(|k| (k.as_bytes(), Some(value.as_slice()))), Mark::default()).unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
 }

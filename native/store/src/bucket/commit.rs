@@ -90,7 +90,7 @@ impl Bucket {
     fn apply(&self, log: &Log, work: Frozen) -> Result<()> {
         let Frozen { layer, end, rows, bytes } = work;
         if let Some(kv) = self.kv_if_open() {
-            kv.write(layer.in_key_order().into_iter(), Mark { applied: end, rows })?;
+            kv.write(layer.iter(), Mark { applied: end, rows })?;
         }
         drop(layer);
         let mut side = self.write.lock().unwrap_or_else(PoisonError::into_inner);
