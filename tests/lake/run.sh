@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Paimon tables of every kind, written by us and read by pypaimon and by Paimon's Java; closes with `N passed, N failed`.
 #
-#   tests/lake/run.sh [DIRECTORY]    leaves the warehouse there (default: a temporary one)
+#   tests/lake/run.sh [DIRECTORY]    leaves the warehouses there and beside it (default: temporary ones)
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -32,5 +32,16 @@ judge java "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Judge "$warehouse"
 SLUICE_LAKE_WAREHOUSE=$warehouse cargo test --quiet --locked -p sluice-lake --test judged -- --ignored --exact tables_that_java_has_compacted
 judge pypaimon-after-compaction "$SLUICE_PAIMON/python/bin/python" tests/lake/judge.py "$warehouse"
 judge java-after-compaction "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Judge "$warehouse"
+
+# The same for tables that a store has tiered, against what the store reads itself; it goes on after the compaction.
+stored=$warehouse-of-a-store
+mkdir -p "$stored"
+SLUICE_LAKE_WAREHOUSE=$stored cargo test --quiet --locked -p sluice-tests --test lakehouse -- --exact judged::a_stores_lake_tables_hold_what_it_reads_itself
+judge pypaimon-of-a-store "$SLUICE_PAIMON/python/bin/python" tests/lake/judge.py "$stored"
+judge java-of-a-store "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Judge "$stored"
+"$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Compact "$stored"
+SLUICE_LAKE_WAREHOUSE=$stored cargo test --quiet --locked -p sluice-tests --test lakehouse -- --ignored --exact judged::a_store_goes_on_with_lake_tables_that_java_has_compacted
+judge pypaimon-of-a-store-after-compaction "$SLUICE_PAIMON/python/bin/python" tests/lake/judge.py "$stored"
+judge java-of-a-store-after-compaction "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Judge "$stored"
 echo "$passed passed, $failed failed"
 ((failed == 0 && passed > 0))

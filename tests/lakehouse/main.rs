@@ -2,12 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+#[path = "../../native/lake/tests/judged/canonical.rs"]
+mod canonical;
 mod columns_added;
 mod expiry_waits_for_the_lake;
 #[path = "../bucket/fixture.rs"]
 #[expect(dead_code, reason = "shared with the tests of buckets, which use all of it")]
 mod fixture;
 mod house;
+mod judged;
 mod rounds_equal_model;
 mod switched_on_and_off;
 mod union_reads;
