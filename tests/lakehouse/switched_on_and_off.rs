@@ -57,6 +57,43 @@ fn create_table_makes_the_lake_table_at_once() {
 }
 
 #[test]
+fn options_of_the_lake_table_follow_those_of_the_table() {
+    let house = House::new(&[]);
+    house.home.create("t", &descriptor(true, 1, &[]));
+    let alter = |changes: &[TableChange]| house.home.store.alter_table(&path("t"), changes, false);
+    let change = |key: &str, value: &str| TableChange::Set { key: key.to_owned(), value: value.to_owned() };
+    alter(&[change("paimon.num-sorted-run.stop-trigger", "9"), change("table.log.ttl", "3d")]).unwrap();
+    let option = |key: &str| house.lake_table("t").unwrap().schema().option(key).map(str::to_owned);
+    assert_eq!(option("num-sorted-run.stop-trigger").as_deref(), Some("9"));
+    assert_eq!(option("fluss.table.log.ttl").as_deref(), Some("3d"));
+    alter(&[TableChange::Reset { key: "paimon.num-sorted-run.stop-trigger".to_owned() }]).unwrap();
+    assert_eq!(option("num-sorted-run.stop-trigger"), None);
+    for (key, value, kind, part) in [
+        ("paimon.changelog-producer", "lookup", ErrorKind::Unsupported, "cannot be changed"),
+        ("paimon.bucket", "7", ErrorKind::Invalid, "follows from the table itself"),
+        ("paimon.path", "/elsewhere", ErrorKind::Invalid, "follows from the table itself"),
+        ("paimon.merge-engine", "first-row", ErrorKind::Unsupported, "only 'deduplicate'"),
+    ] {
+        assert_error(
+            &alter(&[change(key, value)]).unwrap_err(),
+            kind,
+            Subject::Option,
+            &["cannot alter table fluss.t", key, part],
+        );
+    }
+    assert!(!house.home.store.table(&path("t")).unwrap().descriptor.custom_properties.contains_key("paimon.bucket"));
+    house.home.table("t").put(&rows(0..3));
+    house.tier("t");
+    // The same while the lake is off, and on again.
+    alter(&set("false")).unwrap();
+    alter(&[change("paimon.snapshot.num-retained.min", "4")]).unwrap();
+    alter(&set("true")).unwrap();
+    assert_eq!(option("snapshot.num-retained.min").as_deref(), Some("4"));
+    house.tier("t");
+    assert_eq!(house.in_lake("t").len(), 3);
+}
+
+#[test]
 fn a_lake_table_with_rows_or_other_columns_is_refused() {
     let house = House::new(&[]);
     let table = house.home.create("t", &descriptor(false, 1, &[]));

@@ -13,7 +13,7 @@ const LAKE_PREFIX: &str = "paimon.";
 /// What begins the copies of all other options: for information only.
 const COPY_PREFIX: &str = "fluss.";
 /// Options that follow from the table itself.
-const OWN: &[&str] = &["bucket", "bucket-key", "partition.legacy-name"];
+const OWN: &[&str] = &["bucket", "bucket-key", "partition", "partition.legacy-name", "path", "primary-key"];
 /// Options with the one value (or none at all) with which files and merges stay as they are written and read here.
 const ONLY: &[(&str, &str)] = &[
     ("bucket-function.type", "default"),
@@ -22,6 +22,7 @@ const ONLY: &[(&str, &str)] = &[
     ("file.format", "parquet"),
     ("merge-engine", "deduplicate"),
     ("row-tracking.enabled", "false"),
+    ("type", "table"),
 ];
 
 /// Whether the lake table gets `__offset` and `__timestamp` at the end of each row.

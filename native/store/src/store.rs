@@ -215,8 +215,7 @@ impl Core {
         if before.lake.is_none() {
             return lake.attach(after);
         }
-        let added = after.schema().columns.get(before.schema().columns.len()..).unwrap_or_default();
-        if added.is_empty() { Ok(()) } else { lake.add_columns(before, added) }
+        lake.alter(before, after)
     }
 
     const fn bucket_limits(&self) -> BucketLimits {

@@ -13,12 +13,22 @@ use crate::TableMeta;
 use crate::lake_settings::{self, LakeSettings};
 use sluice_base::{Clock, Error, ErrorKind, Fs, Result, Subject};
 use sluice_lake::{LakeTable, LocalStorage, OFFSET, Storage, SystemColumns, TableSchema, define};
-use sluice_row::Column;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The option of a lake table that names its owner.
 const OWNER: &str = "sluice.table";
+/// Options that files are written and merged by: they stay as they were when the lake table was made.
+const FIXED: &[&str] = &[
+    "bucket",
+    "bucket-key",
+    "bucket-function.type",
+    "changelog-producer",
+    "file.format",
+    "merge-engine",
+    "rowkind.field",
+    "type",
+];
 
 /// The warehouse of one store.
 #[derive(Debug)]
@@ -46,15 +56,20 @@ impl Lake {
                 format!("table {}: 'table.datalake.enabled' is not supported yet for partitioned tables", meta.path);
             return Err(Error::unsupported(Subject::Table, message));
         }
-        let system_columns = if meta.lake_system_columns() { SystemColumns::Added } else { SystemColumns::LeftOut };
-        let mut schema = define(descriptor, system_columns, self.clock.now_ms())?;
+        let mut schema = self.defined(meta)?;
         let owner = owner(meta);
         schema.options.insert(OWNER.to_owned(), owner.clone());
         let found = LakeTable::open(self.storage.clone(), self.clock.clone(), &meta.path)?;
         if let Some(ours) = found.filter(|table| table.schema().option(OWNER) == Some(&owner)) {
-            // Columns that came while the lake was switched off.
+            // What came while the lake was switched off.
             let ours = ours.add_columns(&meta.schema().columns)?;
-            return check_columns(meta, ours.schema());
+            check_columns(meta, ours.schema())?;
+            let mut options = schema.options;
+            let kept = ours.schema().options.iter().filter(|(key, _)| !options.contains_key(*key));
+            let kept: Vec<_> = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
+            options.extend(kept);
+            ours.set_options(&changes(&ours.schema().options, &options)?)?;
+            return Ok(());
         }
         let table = LakeTable::create(self.storage.clone(), self.clock.clone(), &meta.path, schema)?;
         if table.schema().option(OWNER) != Some(&owner) {
@@ -89,12 +104,43 @@ impl Lake {
         Ok(table)
     }
 
-    /// ADD COLUMN, before the store itself has the columns.
+    /// Changes the lake table of a table as ALTER TABLE changes the table, before the store itself has the change.
     ///
     /// # Errors
-    /// Those of [`Lake::open`] and of [`LakeTable::add_columns`].
-    pub(crate) fn add_columns(&self, meta: &TableMeta, columns: &[Column]) -> Result<()> {
-        self.open(meta)?.add_columns(columns).map(|_| ())
+    /// `Unsupported` about `Option` for one that no lake table can change; those of [`Lake::open`] and of [`LakeTable::add_columns`].
+    pub(crate) fn alter(&self, before: &TableMeta, after: &TableMeta) -> Result<()> {
+        let table = self.open(before)?;
+        let added = after.schema().columns.get(before.schema().columns.len()..).unwrap_or_default();
+        let changes = changes(&self.defined(before)?.options, &self.defined(after)?.options)?;
+        if !added.is_empty() {
+            table.add_columns(added)?;
+        }
+        if !changes.is_empty() {
+            table.set_options(&changes)?;
+        }
+        Ok(())
+    }
+
+    /// What the lake table of a table looks like at first.
+    fn defined(&self, meta: &TableMeta) -> Result<TableSchema> {
+        let system_columns = if meta.lake_system_columns() { SystemColumns::Added } else { SystemColumns::LeftOut };
+        define(&meta.info.descriptor, system_columns, self.clock.now_ms())
+    }
+}
+
+/// What has to be set and removed to come from some options of a lake table to others.
+///
+/// # Errors
+/// `Unsupported` about `Option` for one that the files there are written by.
+fn changes(from: &BTreeMap<String, String>, to: &BTreeMap<String, String>) -> Result<BTreeMap<String, Option<String>>> {
+    let differing = from.keys().chain(to.keys()).filter(|key| from.get(*key) != to.get(*key));
+    let changes: BTreeMap<_, _> = differing.map(|key| (key.clone(), to.get(key).cloned())).collect();
+    match FIXED.iter().find(|key| changes.contains_key(**key)) {
+        None => Ok(changes),
+        Some(key) => {
+            let message = format!("option 'paimon.{key}' cannot be changed once the lake table is there");
+            Err(Error::unsupported(Subject::Option, message))
+        }
     }
 }
 

@@ -101,9 +101,11 @@ impl Tiering {
         self.hint.1.notify_all();
     }
 
-    /// A table was dropped.
+    /// A table was dropped: nothing more of it goes into the lake, where a table of the same name may be made next. Waits for a round that is
+    /// just being published.
     pub(crate) fn forget(&self, id: TableId) {
-        lock(&self.jobs).remove(&id);
+        let job = lock(&self.jobs).remove(&id);
+        drop(job.as_ref().and_then(|job| job.turn(STOP_MAX)));
     }
 
     fn job(&self, id: TableId) -> Arc<Job> {
