@@ -7,6 +7,7 @@ mod every_request_is_answered;
 mod fixture;
 mod garbage_harms_nobody;
 mod killed_under_load;
+mod lake_is_told;
 mod long_poll_wakes_on_commit;
 mod looked_at_from_outside;
 mod order_is_kept;

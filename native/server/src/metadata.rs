@@ -3,8 +3,8 @@
 use crate::answer::{Failed, Reply};
 use crate::node::{NODE_ID, Node};
 use crate::tables;
+use sluice_wire::ErrorCode;
 use sluice_wire::message::{BucketMetadata, MetadataRequest, MetadataResponse, ServerNode, TableMetadata};
-use sluice_wire::{ErrorCode, json};
 
 fn this_node(node: &Node) -> ServerNode {
     ServerNode { node_id: NODE_ID, host: node.host.clone(), port: i32::from(node.port), listeners: None, rack: None }
@@ -24,7 +24,7 @@ pub(crate) fn get(node: &Node, request: &MetadataRequest) -> Reply<MetadataRespo
             table_path: path.clone(),
             table_id: info.table_id,
             schema_id: i32::from(info.schema_id),
-            table_json: json::of_table(&info.descriptor)?,
+            table_json: tables::told(node, &info)?,
             bucket_metadata: (0..info.bucket_count()).map(bucket).collect(),
             created_time: info.created_ms,
             modified_time: info.modified_ms,

@@ -1,15 +1,16 @@
-//! Requests about snapshots of rows by key and of lakes. Clients are given none: they read the changelog from its beginning instead.
+//! Requests about snapshots of rows by key and of lakes. Clients are given none of the former: they read the changelog from its beginning.
 
 use crate::answer::{Failed, Reply};
 use crate::node::Node;
 use crate::tables;
-use sluice_base::{TableBucket, TableId};
+use sluice_api::Connection;
+use sluice_base::{ErrorKind, TableBucket, TableId};
 use sluice_wire::ErrorCode;
 use sluice_wire::message::{
     AcquireKvSnapshotLeaseRequest, AcquireKvSnapshotLeaseResponse, DropKvSnapshotLeaseRequest,
     DropKvSnapshotLeaseResponse, GetKvSnapshotMetadataRequest, GetKvSnapshotMetadataResponse, GetLakeSnapshotRequest,
     GetLakeSnapshotResponse, GetLatestKvSnapshotsRequest, GetLatestKvSnapshotsResponse, KvSnapshot,
-    ReleaseKvSnapshotLeaseRequest, ReleaseKvSnapshotLeaseResponse,
+    LakeSnapshotForBucket, ReleaseKvSnapshotLeaseRequest, ReleaseKvSnapshotLeaseResponse,
 };
 
 /// No snapshot for each bucket, which tells the client to begin with the changelog; refused where that has lost its beginning.
@@ -56,8 +57,27 @@ pub(crate) fn drop_lease(_: &DropKvSnapshotLeaseRequest) -> Reply<DropKvSnapshot
     Ok(DropKvSnapshotLeaseResponse {})
 }
 
+/// The newest snapshot of a table's lake, with the offset at which each bucket's log goes on; older ones are not known here.
 pub(crate) fn lake(node: &Node, request: &GetLakeSnapshotRequest) -> Reply<GetLakeSnapshotResponse> {
     let info = tables::find(node, &request.table_path)?;
-    let message = format!("Lake table snapshot does not exist for table: {}, table id: {}", info.path, info.table_id);
-    Err(Failed::new(ErrorCode::LakeSnapshotNotExist, message))
+    let newest = match node.store.lake_snapshot(&info.path) {
+        Ok(found) => found.snapshot.map(|id| (id, found.buckets)),
+        // The table has no lake.
+        Err(e) if e.kind() == ErrorKind::Invalid => None,
+        Err(e) => return Err(e.into()),
+    };
+    let Some((snapshot_id, buckets)) = newest.filter(|(id, _)| request.snapshot_id.is_none_or(|wanted| wanted == *id))
+    else {
+        let message =
+            format!("Lake table snapshot does not exist for table: {}, table id: {}", info.path, info.table_id);
+        return Err(Failed::new(ErrorCode::LakeSnapshotNotExist, message));
+    };
+    let bucket = |(bucket_id, log_offset)| LakeSnapshotForBucket {
+        partition_id: None,
+        bucket_id,
+        log_offset: Some(log_offset),
+        partition_name: None,
+    };
+    let bucket_snapshots = buckets.into_iter().map(bucket).collect();
+    Ok(GetLakeSnapshotResponse { table_id: info.table_id, snapshot_id, bucket_snapshots })
 }

@@ -52,12 +52,22 @@ pub(crate) fn find(node: &Node, table: &message::TablePath) -> Reply<TableInfo> 
     })
 }
 
+/// A table as clients read it. Those that read its lake need to be told where that is.
+pub(crate) fn told(node: &Node, info: &TableInfo) -> Reply<Vec<u8>> {
+    let mut descriptor = info.descriptor.clone();
+    if descriptor.properties.get("table.datalake.enabled").is_some_and(|v| v.trim().eq_ignore_ascii_case("true")) {
+        let catalog = node.settings.iter().filter(|(key, _)| key.starts_with("datalake.paimon."));
+        descriptor.properties.extend(catalog.map(|(key, value)| (format!("table.{key}"), value.clone())));
+    }
+    Ok(json::of_table(&descriptor)?)
+}
+
 pub(crate) fn info(node: &Node, request: &GetTableInfoRequest) -> Reply<GetTableInfoResponse> {
     let info = find(node, &request.table_path)?;
     Ok(GetTableInfoResponse {
         table_id: info.table_id,
         schema_id: i32::from(info.schema_id),
-        table_json: json::of_table(&info.descriptor)?,
+        table_json: told(node, &info)?,
         created_time: info.created_ms,
         modified_time: info.modified_ms,
     })
