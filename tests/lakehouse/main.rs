@@ -11,6 +11,7 @@ mod expiry_waits_for_the_lake;
 mod fixture;
 mod house;
 mod judged;
+mod killed_at_any_time;
 mod rounds_equal_model;
 mod switched_on_and_off;
 mod union_reads;

@@ -1,6 +1,6 @@
-use crate::fixture::{assert_error, home, path};
+use crate::fixture::{Home, assert_error, copy_tree, home, path};
 use crate::house::{House, descriptor, rows};
-use sluice_api::{Connection, TableChange};
+use sluice_api::{Connection, ScanStart, TableChange};
 use sluice_base::{ErrorKind, Subject};
 
 fn set(enabled: &str) -> Vec<TableChange> {
@@ -23,6 +23,30 @@ fn without_a_lake_the_option_is_refused_and_says_what_is_missing() {
     assert_error(&e, ErrorKind::Invalid, Subject::Option, &["datalake.paimon.warehouse"]);
     let e = home.store.lake_snapshot(&path("t")).unwrap_err();
     assert_error(&e, ErrorKind::Invalid, Subject::Option, &["has no lake", "table.datalake.enabled"]);
+}
+
+#[test]
+fn a_store_opened_without_its_lake_says_so_instead_of_leaving_rows_out() {
+    let house = House::new(&[]);
+    house.home.create("t", &descriptor(false, 1, &[])).put(&rows(0..3));
+    house.tier("t");
+    house.home.store.close().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    copy_tree(house.home.dir.path(), dir.path());
+    let home = Home::at(dir, std::sync::Arc::new(sluice_base::OsFs), &[]);
+    let table = home.table("t");
+    let parts = ["table fluss.t", "datalake.paimon.warehouse"];
+    let refused = [
+        home.store.table_stats(&path("t")).unwrap_err(),
+        home.store.acquire_snapshots(&[table.bucket(0)], "l", 1000).unwrap_err(),
+        home.store.tier(&path("t"), crate::fixture::WAIT).unwrap_err(),
+        table.scanner(None).subscribe(table.split(0, ScanStart::Limit { rows: 9 }, None)).unwrap_err(),
+    ];
+    for e in refused {
+        assert_error(&e, ErrorKind::Invalid, Subject::Option, &parts);
+    }
+    table.put(&rows(3..5));
+    assert_eq!(table.log().len(), 5, "the log itself is read and written");
 }
 
 #[test]

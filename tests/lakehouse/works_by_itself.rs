@@ -1,6 +1,6 @@
 use crate::fixture::{WAIT, path};
 use crate::house::{House, descriptor, rows};
-use sluice_api::{Connection, LakeSnapshot};
+use sluice_api::{Connection, LakeSnapshot, TableChange};
 use std::time::{Duration, Instant};
 
 fn wait(house: &House, name: &str, what: &str, done: impl Fn(&LakeSnapshot) -> bool) -> LakeSnapshot {
@@ -37,6 +37,21 @@ fn rows_reach_the_lake_without_being_asked() {
         count += 10;
         // A process that opens the store again goes on by itself.
         house = house.reopen();
+    }
+}
+
+#[test]
+fn a_shorter_freshness_counts_at_once() {
+    let house = House::new(&[("datalake.tiering", "embedded")]);
+    let table = house.home.create("t", &descriptor(false, 1, &[("table.datalake.freshness", "10h")]));
+    table.put(&rows(0..5));
+    // Its first round is behind it, with these rows or without.
+    wait(&house, "t", "a first look", |_| true);
+    let change = TableChange::Set { key: "table.datalake.freshness".to_owned(), value: "100ms".to_owned() };
+    house.home.store.alter_table(&path("t"), &[change], false).unwrap();
+    for end in [10, 15] {
+        table.put(&rows(end - 5..end));
+        wait(&house, "t", "rows in the lake", |told| told.buckets == [(0, i64::from(end))]);
     }
 }
 

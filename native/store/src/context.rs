@@ -2,8 +2,8 @@
 
 use crate::commit::CommitQueue;
 use crate::flow::Flow;
-use crate::lake::Lake;
-use crate::{FlushPolicy, Settings};
+use crate::lake::{Lake, no_lake};
+use crate::{FlushPolicy, Settings, TableMeta};
 use sluice_base::{Clock, Error, ErrorKind, Fs, Result, Subject};
 use sluice_kv::{KvSettings, KvShared};
 use sluice_log::LogSettings;
@@ -78,6 +78,18 @@ impl Context {
              remount it for writing, then close the store and open it again"
         );
         Err(Error::new(ErrorKind::Busy, Subject::Disk, message))
+    }
+
+    /// The lake of a table, `None` when it has none.
+    ///
+    /// # Errors
+    /// `Invalid` about `Option` when the table has a lake, but the store was opened without one: rows may be missing in the log.
+    pub(crate) fn lake_of(&self, meta: &TableMeta) -> Result<Option<&Lake>> {
+        match (&self.lake, meta.lake) {
+            (_, None) => Ok(None),
+            (Some(lake), Some(_)) => Ok(Some(lake)),
+            (None, Some(_)) => Err(no_lake().context(format_args!("table {}", meta.path))),
+        }
     }
 
     /// Whether rows count as durable only once the disk has them.

@@ -140,7 +140,7 @@ impl Engine {
     pub(crate) fn update_table(&self, meta: Arc<TableMeta>) {
         if let Some(table) = self.tables.read(|tables| tables.get(&meta.id).cloned()) {
             table.meta.set(meta);
-            self.tiering.look();
+            self.tiering.changed(table.id);
         }
     }
 
@@ -242,10 +242,8 @@ impl Engine {
         let keyed = meta.has_primary_key();
         // Where the changelog does not say whether a key is new, nobody counts.
         let counted = !keyed || meta.merging.full_image;
-        let (in_lake, ends) = match &self.context.lake {
-            Some(lake) if !keyed && meta.lake.is_some() => tiering::lake_rows(lake, &meta)?,
-            _ => (0, BTreeMap::new()),
-        };
+        let lake = if keyed { None } else { self.context.lake_of(&meta)? };
+        let (in_lake, ends) = lake.map_or(Ok((0, BTreeMap::new())), |lake| tiering::lake_rows(lake, &meta))?;
         let mut stats = TableStats { row_count: counted.then_some(in_lake), size_bytes: 0 };
         for bucket in table.buckets() {
             let (start, end) = bucket.readable()?;
@@ -309,7 +307,7 @@ impl Engine {
                 self.context.writable()?;
                 return bucket.acquire_snapshot(lease, lease_ms);
             }
-            let Some(lake) = self.context.lake.as_ref().filter(|_| meta.lake.is_some()) else {
+            let Some(lake) = self.context.lake_of(&meta)? else {
                 let message = format!("{id} is of a log table without a lake, which has no snapshots; scan its log");
                 return Err(Error::invalid(Subject::Snapshot, message));
             };

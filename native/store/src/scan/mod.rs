@@ -106,7 +106,7 @@ impl TableScanner {
         match start {
             ScanStart::Log { offset } => log_from(bucket, *offset, stop),
             ScanStart::Limit { rows } if !keyed => self.newest_of_log(bucket, *rows),
-            ScanStart::Snapshot { snapshot, skip_rows } if !keyed && self.lake(bucket).is_some() => {
+            ScanStart::Snapshot { snapshot, skip_rows } if !keyed && self.table.meta.get().lake.is_some() => {
                 self.lake_then_log(bucket, *snapshot, *skip_rows, stop)
             }
             _ if !keyed => {
@@ -128,8 +128,8 @@ impl TableScanner {
     }
 
     /// The lake that the rows of a log table flow on to.
-    fn lake<'b>(&self, bucket: &'b Bucket) -> Option<&'b Lake> {
-        bucket.context.lake.as_ref().filter(|_| self.table.meta.get().lake.is_some())
+    fn lake<'b>(&self, bucket: &'b Bucket) -> Result<Option<&'b Lake>> {
+        bucket.context.lake_of(&self.table.meta.get())
     }
 
     /// The newest rows of a log table's bucket; where the log has fewer, some that the lake has.
@@ -137,7 +137,7 @@ impl TableScanner {
         let (first, end) = bucket.readable()?;
         let wanted = i64::try_from(rows).unwrap_or(i64::MAX);
         let from = end.saturating_sub(wanted).max(first);
-        if let Some(lake) = self.lake(bucket).filter(|_| end - first < wanted)
+        if let Some(lake) = self.lake(bucket)?.filter(|_| end - first < wanted)
             && let Some((snapshot, _)) = LakePlan::newest(lake, &self.table.meta.get())?
         {
             let plan = self.plan(lake, snapshot.id.unsigned_abs())?;
@@ -157,7 +157,7 @@ impl TableScanner {
         if snapshot == 0 {
             return Ok(Phase::Log(LogPart::new(bucket.readable()?.0, stop)));
         }
-        let Some(lake) = self.lake(bucket) else { return Err(no_lake()) };
+        let Some(lake) = self.lake(bucket)? else { return Err(no_lake()) };
         let plan = self.plan(lake, snapshot)?;
         let then = self.after_lake(bucket, lake, &plan)?;
         let rows = LakeRows::new(plan, bucket.id.bucket, &self.output, skip_rows, None);

@@ -25,8 +25,9 @@ pub(super) struct BucketRows<'t> {
 }
 
 impl<'t> BucketRows<'t> {
-    pub(super) fn new(lake_table: &'t LakeTable, table: &Table) -> Result<Self> {
-        let meta = table.meta.get();
+    /// `meta` is the table as it was before its lake table was opened: that has all of its columns then.
+    pub(super) fn new(lake_table: &'t LakeTable, table: &Table, meta: &Arc<TableMeta>) -> Result<Self> {
+        let meta = meta.clone();
         let wanted = Wanted::new(table.meta.clone(), &meta, None)?;
         Ok(Self { lake_table, meta, wanted })
     }
@@ -59,6 +60,10 @@ impl<'t> BucketRows<'t> {
         range: Range<Offset>,
         until: &Until<'_>,
     ) -> Result<(Offset, WrittenFiles)> {
+        if !bucket.context.syncs() {
+            // What the lake has must not be lost to the log by a power cut: other rows would get its offsets.
+            bucket.log()?.sync()?;
+        }
         let mut writer = Writer::new(self.lake_table, &self.meta, bucket.id.bucket);
         let mut log = LogPart::new(range.start, Some(range.end));
         while let Some(batch) = log.next(bucket, &mut self.wanted, BATCH_ROWS)? {

@@ -9,7 +9,7 @@ mod round;
 
 use crate::catalog::TableMeta;
 use crate::context::Context;
-use crate::lake::{Lake, LakePlan, lake_bucket, no_lake};
+use crate::lake::{Lake, LakePlan, lake_bucket};
 use crate::lake_settings::TieringMode;
 use crate::table::Table;
 use crate::worker::Tables;
@@ -101,6 +101,14 @@ impl Tiering {
         self.hint.1.notify_all();
     }
 
+    /// A table has other options: its next round need not wait for the time that the old ones said.
+    pub(crate) fn changed(&self, id: TableId) {
+        if let Some(job) = lock(&self.jobs).get(&id) {
+            job.set_due(Instant::now());
+        }
+        self.look();
+    }
+
     /// A table was dropped: nothing more of it goes into the lake, where a table of the same name may be made next. Waits for a round that is
     /// just being published.
     pub(crate) fn forget(&self, id: TableId) {
@@ -178,11 +186,10 @@ impl Tiering {
     }
 
     fn lake(&self, meta: &TableMeta) -> Result<&Lake> {
-        if meta.lake.is_none() {
+        self.context.lake_of(meta)?.ok_or_else(|| {
             let message = format!("table {} has no lake; set its option 'table.datalake.enabled' to true", meta.path);
-            return Err(Error::invalid(Subject::Option, message));
-        }
-        self.context.lake.as_ref().ok_or_else(no_lake)
+            Error::invalid(Subject::Option, message)
+        })
     }
 
     /// Asks the lake how far it is, and lets the log go so far.

@@ -8,7 +8,7 @@ use super::job::Job;
 use crate::lake::{Lake, lake_bucket};
 use crate::table::Table;
 use sluice_base::{Error, ErrorKind, Offset, Result, Subject};
-use sluice_lake::{LakeOffsets, LakeTable, Round};
+use sluice_lake::{LakeOffsets, Round};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -54,7 +54,7 @@ pub(super) struct Done {
 /// Runs one round.
 ///
 /// # Errors
-/// Those of [`Lake::open`], [`LakeTable::tiered`] and [`Round::commit`]; `Conflict` about `Table` when log and lake do not fit each other;
+/// Those of [`Lake::open`], `LakeTable::tiered` and [`Round::commit`]; `Conflict` about `Table` when log and lake do not fit each other;
 /// `Closed` when the store closes or the table is dropped; what log and rows say. Nothing is in the lake then, unless the error came while
 /// publishing.
 pub(super) fn run_round(lake: &Lake, table: &Table, job: &Job, until: &Until<'_>) -> Result<Done> {
@@ -65,8 +65,9 @@ pub(super) fn run_round(lake: &Lake, table: &Table, job: &Job, until: &Until<'_>
     let tiered = lake_table.tiered()?.offsets;
     let mut done =
         Done { ends: tiered.iter().map(|(bucket, range)| (bucket.bucket, range.end)).collect(), ..Done::default() };
+    let rows = BucketRows::new(&lake_table, table, &meta)?;
     let mut round = Round::new(&lake_table, USER);
-    match fill(&mut round, &lake_table, &tiered, table, job, until, &mut done) {
+    match fill(&mut round, rows, &tiered, table, job, until, &mut done) {
         Ok(false) => Ok(done),
         Ok(true) => {
             round.commit()?;
@@ -83,7 +84,7 @@ pub(super) fn run_round(lake: &Lake, table: &Table, job: &Job, until: &Until<'_>
 /// Writes the files of a round and says whether it brings anything.
 fn fill<'t>(
     round: &mut Round<'t>,
-    lake_table: &'t LakeTable,
+    mut rows: BucketRows<'t>,
     tiered: &LakeOffsets,
     table: &Table,
     job: &Job,
@@ -91,7 +92,6 @@ fn fill<'t>(
     done: &mut Done,
 ) -> Result<bool> {
     let count = table.buckets().len();
-    let mut rows = BucketRows::new(lake_table, table)?;
     let mut brings = false;
     for at in (0..count).map(|i| (job.first() + i) % count.max(1)).collect::<Vec<_>>() {
         let Some(bucket) = table.buckets().get(at) else { continue };
