@@ -36,11 +36,11 @@ judge java-after-compaction "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" J
 # The same for tables that a store has tiered, against what the store reads itself; it goes on after the compaction.
 stored=$warehouse-of-a-store
 mkdir -p "$stored"
-SLUICE_LAKE_WAREHOUSE=$stored cargo test --quiet --locked -p sluice-tests --test lakehouse -- --exact judged::a_stores_lake_tables_hold_what_it_reads_itself
+SLUICE_LAKE_WAREHOUSE=$stored cargo test --quiet --locked --workspace --test lakehouse -- --exact judged::a_stores_lake_tables_hold_what_it_reads_itself
 judge pypaimon-of-a-store "$SLUICE_PAIMON/python/bin/python" tests/lake/judge.py "$stored"
 judge java-of-a-store "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Judge "$stored"
 "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Compact "$stored"
-SLUICE_LAKE_WAREHOUSE=$stored cargo test --quiet --locked -p sluice-tests --test lakehouse -- --ignored --exact judged::a_store_goes_on_with_lake_tables_that_java_has_compacted
+SLUICE_LAKE_WAREHOUSE=$stored cargo test --quiet --locked --workspace --test lakehouse -- --ignored --exact judged::a_store_goes_on_with_lake_tables_that_java_has_compacted
 judge pypaimon-of-a-store-after-compaction "$SLUICE_PAIMON/python/bin/python" tests/lake/judge.py "$stored"
 judge java-of-a-store-after-compaction "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Judge "$stored"
 echo "$passed passed, $failed failed"
