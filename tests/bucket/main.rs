@@ -27,6 +27,7 @@ mod null_keys_match_nothing;
 mod offsets_by_time;
 mod order_within_batch;
 mod partial_updates;
+mod partitions;
 mod prefix_lookup;
 mod reader_wakes_on_commit;
 mod real_disk_full;

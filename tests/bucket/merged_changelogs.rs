@@ -197,6 +197,7 @@ fn an_overwriting_writer_replaces_and_deletes() {
         let options = |target_columns: &[&str]| WriteOptions {
             target_columns: target_columns.iter().map(|c| (*c).to_owned()).collect(),
             overwrite: true,
+            create_partitions: true,
         };
         let open =
             |columns: &[&str]| sluice_api::Connection::writer(table.store, &table.path, &options(columns)).unwrap();

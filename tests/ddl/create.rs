@@ -253,14 +253,6 @@ fn what_needs_later_work_says_so() {
         let e = home.create("t", &with(table(&["id"]), &[(key, value)])).unwrap_err();
         assert_error(&e, Unsupported, Subject::Option, &[key, value, "not supported yet"]);
     }
-    let mut d = table(&[]);
-    d.partition_key = vec!["name".to_owned()];
-    assert_error(
-        &home.create("t", &d).unwrap_err(),
-        Unsupported,
-        Subject::Table,
-        &["PARTITIONED BY", "'name'", "not supported yet"],
-    );
     let mut d = table(&["id"]);
     d.schema.auto_increment = vec!["amount".to_owned()];
     assert_error(

@@ -103,7 +103,7 @@ fn newer_and_damaged_formats_are_refused_by_name() {
         ("STORE", "SLUICE-STORE 2\n", Unsupported, Subject::Store, "newer Sluice"),
         ("STORE", "SLUICE-STARE 1\n", Corrupt, Subject::File, "damaged"),
         ("STORE", "", Corrupt, Subject::File, "damaged"),
-        ("catalog", "SLUICE-CATALOG 3 0 0\n", Unsupported, Subject::Store, "newer Sluice"),
+        ("catalog", "SLUICE-CATALOG 4 0 0\n", Unsupported, Subject::Store, "newer Sluice"),
         ("catalog", "{}", Corrupt, Subject::File, "damaged"),
     ] {
         let home = home();

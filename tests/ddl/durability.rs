@@ -1,6 +1,6 @@
 //! Whatever call of the disk fails: a refused statement leaves no trace, an answered one is found again.
 
-use crate::fixture::{add, assert_error, contents, int, no_properties, open, open_with, set, table, view};
+use crate::fixture::{add, assert_error, contents, int, no_properties, open, open_with, options, set, table, view};
 use sluice_api::{Connection, TableChange};
 use sluice_base::{ErrorKind, Result, Subject};
 use sluice_row::{TableDescriptor, TablePath};
@@ -40,19 +40,50 @@ const SCRIPT: &[Statement] = &[
     |s| s.create_table(&at("e", "gone"), &table(&[]), false),
     |s| s.drop_database("e", false, true),
     |s| s.create_table(&at("fluss", "last"), &table(&[]), false),
+    |s| s.create_table(&at("d", "parts"), &by_name(), false),
+    |s| partition(s, "a"),
+    |s| partition(s, "b"),
+    |s| s.drop_partition(&at("d", "parts"), &options(&[("name", "a")]), false),
+    |s| s.alter_table(&at("d", "parts"), &[set("bucket.num", "3")], false),
+    |s| partition(s, "a"),
 ];
 
-/// Ids of the tables that the store shows, and of those whose data lies in its directory.
-fn ids(store: &LocalStore, dir: &Path) -> (BTreeSet<i64>, BTreeSet<i64>) {
+/// Statements of the script that only work after one before them.
+const DEPENDENT: &[usize] = &[9, 10, 12, 14, 15, 16, 19, 20, 21, 22, 23];
+
+fn by_name() -> TableDescriptor {
+    TableDescriptor { partition_key: vec!["name".to_owned()], bucket_count: Some(2), ..table(&[]) }
+}
+
+fn partition(store: &LocalStore, name: &str) -> Result<()> {
+    store.create_partition(&at("d", "parts"), &options(&[("name", name)]), false)
+}
+
+fn entries(dir: &Path) -> Vec<String> {
+    let entries = if dir.exists() { std::fs::read_dir(dir).unwrap().collect() } else { Vec::new() };
+    entries.into_iter().map(|e| e.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// The tables and partitions that the store shows, and those whose data lies in its directory, as directories.
+fn ids(store: &LocalStore, dir: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
     let mut shown = BTreeSet::new();
     for database in store.list_databases().unwrap() {
         for name in store.list_tables(&database).unwrap() {
-            shown.insert(store.table(&at(&database, &name)).unwrap().table_id);
+            let path = at(&database, &name);
+            let table = store.table(&path).unwrap();
+            shown.insert(table.table_id.to_string());
+            if !table.descriptor.partition_key.is_empty() {
+                let partitions = store.list_partitions(&path, &BTreeMap::new()).unwrap();
+                shown.extend(partitions.iter().map(|p| format!("{}/p{}", table.table_id, p.partition_id)));
+            }
         }
     }
-    let data = dir.join("data");
-    let entries = if data.exists() { std::fs::read_dir(data).unwrap().collect() } else { Vec::new() };
-    let stored = entries.into_iter().map(|e| e.unwrap().file_name().to_str().unwrap().parse().unwrap()).collect();
+    let mut stored = BTreeSet::new();
+    for table in entries(&dir.join("data")) {
+        let partitions = entries(&dir.join("data").join(&table)).into_iter().filter(|name| name.starts_with('p'));
+        stored.extend(partitions.map(|p| format!("{table}/{p}")));
+        stored.insert(table);
+    }
     (shown, stored)
 }
 
@@ -151,9 +182,7 @@ fn a_full_disk_refuses_keeps_reading_and_heals() {
     first.iter().for_each(|statement| statement(&store).unwrap());
     let before = contents(&store);
     fs.set_full(true);
-    // Without those that need one which the full disk refuses.
-    let needy = [3, 4, 6, 8, 9, 10];
-    for (i, statement) in last.iter().enumerate().filter(|(i, _)| !needy.contains(i)) {
+    for (i, statement) in last.iter().enumerate().filter(|(i, _)| !DEPENDENT.contains(&(i + 6))) {
         let e = statement(&store).unwrap_err();
         assert_error(&e, ErrorKind::Busy, Subject::Disk, &["free some space"]);
         assert_eq!(contents(&store), before, "statement {i}");

@@ -130,6 +130,11 @@ pub fn contents(store: &LocalStore) -> String {
         for table in store.list_tables(&database).unwrap() {
             let info = store.table(&TablePath::new(database.as_str(), table)).unwrap();
             out += &format!("  {}\n", serde_json::to_string(&info).unwrap());
+            if !info.descriptor.partition_key.is_empty() {
+                for p in store.list_partitions(&info.path, &BTreeMap::new()).unwrap() {
+                    out += &format!("    {} {} {}\n", p.name(), p.partition_id, p.bucket_count);
+                }
+            }
         }
         for view in store.list_views(&database).unwrap() {
             let info = store.view(&TablePath::new(database.as_str(), view)).unwrap();

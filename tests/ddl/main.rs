@@ -9,5 +9,6 @@ mod directory;
 mod durability;
 mod fixture;
 mod merging;
+mod partitions;
 mod settings_page;
 mod views;

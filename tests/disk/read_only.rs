@@ -8,6 +8,8 @@ use crate::offer::Offers;
 use crate::tables::{Table, descriptor, open};
 use sluice_api::Connection;
 use sluice_base::{Error, ErrorKind, Subject};
+use sluice_row::{TableDescriptor, TablePath};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -32,6 +34,9 @@ fn an_opened_store_is_read() {
             let store = open(&running, settings).unwrap();
             let tables = [("log", false), ("rows", true), ("unused", true)]
                 .map(|(name, keyed)| Table::create(&store, name, &descriptor(keyed, true, 2)).unwrap());
+            let cut = TableDescriptor { partition_key: vec!["life".to_owned()], ..descriptor(false, true, 2) };
+            store.create_table(&cut_path(), &cut, false).unwrap();
+            store.create_partition(&cut_path(), &life("1"), false).unwrap();
             for round in 0..8 {
                 for (offers, table) in offers.iter_mut().zip(&tables) {
                     offers.offer(table.writer().unwrap().as_mut(), 100, 200).unwrap();
@@ -59,6 +64,14 @@ fn an_opened_store_is_read() {
     }
 }
 
+fn cut_path() -> TablePath {
+    TablePath::new("fluss", "cut")
+}
+
+fn life(value: &str) -> BTreeMap<String, String> {
+    BTreeMap::from([("life".to_owned(), value.to_owned())])
+}
+
 fn check_reading(home: &Path, settings: &[(&str, &str)], offers: &mut [Offers; 2], disk: &Disk) {
     let store = open(home, settings).unwrap();
     for (offers, name) in offers.iter_mut().zip(["log", "rows"]) {
@@ -71,6 +84,10 @@ fn check_reading(home: &Path, settings: &[(&str, &str)], offers: &mut [Offers; 2
     assert_eq!(unused.get(&[1]).unwrap(), [None]);
     assert_read_only(&Table::create(&store, "another", &descriptor(false, true, 1)).map(|_| ()).unwrap_err());
     assert_read_only(&store.acquire_snapshots(&unused.all_buckets(), "job", 60_000).unwrap_err());
+    assert_read_only(&store.create_partition(&cut_path(), &life("2"), false).unwrap_err());
+    assert_read_only(&store.drop_partition(&cut_path(), &life("1"), false).unwrap_err());
+    let there = store.list_partitions(&cut_path(), &BTreeMap::new()).unwrap();
+    assert_eq!(there.iter().map(|p| p.name()).collect::<Vec<_>>(), ["1"]);
     disk.remount("rw");
     // What two processes may have open for reading, neither may write.
     let e = unused.writer().map(|_| ()).unwrap_err();

@@ -1,7 +1,7 @@
 //! Types of the admin calls. Serialised as JSON where they cross to Java.
 
 use serde::{Deserialize, Serialize};
-use sluice_base::Offset;
+use sluice_base::{Offset, PartitionId};
 use sluice_row::{Column, DatabaseDescriptor, TableDescriptor, TablePath, ViewDescriptor};
 
 /// A database as the store has it.
@@ -39,7 +39,7 @@ impl TableInfo {
         !self.descriptor.schema.primary_key.is_empty()
     }
 
-    /// Number of buckets (of each partition, if the table has partitions).
+    /// Number of buckets (of each partition that is created from now on, if the table has partitions).
     #[must_use]
     pub fn bucket_count(&self) -> i32 {
         self.descriptor.bucket_count.unwrap_or(1)
@@ -57,6 +57,33 @@ pub struct ViewInfo {
     pub created_ms: i64,
     /// Time of the last change, ms since 1970.
     pub modified_ms: i64,
+}
+
+/// A partition as the store has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartitionInfo {
+    /// Its id, new with every creation.
+    pub partition_id: i64,
+    /// Its value for each partition column, in key order. How a value is written: `sluice_row::partition_text`.
+    pub values: Vec<String>,
+    /// Number of its buckets.
+    pub bucket_count: i32,
+    /// Creation time, ms since 1970.
+    pub created_ms: i64,
+}
+
+impl PartitionInfo {
+    /// Its id.
+    #[must_use]
+    pub const fn id(&self) -> PartitionId {
+        PartitionId(self.partition_id)
+    }
+
+    /// Its name: the values with `$` between them, which no value can have.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.values.join("$")
+    }
 }
 
 /// Which offset of a bucket.

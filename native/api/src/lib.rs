@@ -10,7 +10,7 @@ mod lookup;
 mod scan;
 mod write;
 
-pub use admin::{DatabaseInfo, LakeSnapshot, OffsetSpec, TableChange, TableInfo, TableStats, ViewInfo};
+pub use admin::{DatabaseInfo, LakeSnapshot, OffsetSpec, PartitionInfo, TableChange, TableInfo, TableStats, ViewInfo};
 pub use lookup::{Lookup, LookupOptions, LookupRows};
 pub use scan::{ScanBatch, ScanOptions, ScanSplit, ScanStart, Scanner};
 pub use write::{WriteOptions, Writer};
@@ -105,6 +105,24 @@ pub trait Connection: Send + Sync {
     /// # Errors
     /// `NotFound` about `Table` or `Database`.
     fn view(&self, path: &TablePath) -> Result<ViewInfo>;
+    /// Creates a partition from a value for each partition column. Durable when it returns.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table`; `Invalid` about `Table` when it is not partitioned; about `Partition`: `AlreadyExists` unless
+    /// `ignore_if_exists`, `Invalid` for a value that is missing, is none of the column, or is not one of an auto-partitioned table, and
+    /// when there are too many.
+    fn create_partition(&self, path: &TablePath, spec: &BTreeMap<String, String>, ignore_if_exists: bool)
+    -> Result<()>;
+    /// Drops a partition and its data.
+    ///
+    /// # Errors
+    /// As [`Connection::create_partition`]; `NotFound` about `Partition` unless `ignore_if_missing`.
+    fn drop_partition(&self, path: &TablePath, spec: &BTreeMap<String, String>, ignore_if_missing: bool) -> Result<()>;
+    /// A table's partitions that have the given values, by name; all of them when none is given.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table`; `Invalid` about `Table` when it is not partitioned, about `Partition` for the values.
+    fn list_partitions(&self, path: &TablePath, spec: &BTreeMap<String, String>) -> Result<Vec<PartitionInfo>>;
     /// One offset for each bucket.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use sluice_base::Result;
 #[derive(Debug, Clone)]
 pub struct LookupOptions {
     /// Names of the key columns, in the order in which key batches hold them: all primary-key columns in any order, or all
-    /// bucket-key columns (a strict prefix of the key) for a prefix lookup.
+    /// bucket-key columns (a strict prefix of the key) and all partition columns for a prefix lookup.
     pub key_columns: Vec<String>,
     /// Positions of the wanted columns in the table's newest schema, in output order; `None` = all.
     pub projection: Option<Vec<usize>>,
@@ -24,7 +24,7 @@ pub struct LookupRows {
 
 /// An open lookup; threads may share it.
 pub trait Lookup: Send + Sync {
-    /// Looks a batch of keys up, one key a row. A key with a NULL finds nothing. Sees every row that was
+    /// Looks a batch of keys up, one key a row. A key with a NULL, or in a partition that is not there, finds nothing. Sees every row that was
     /// acknowledged before the call.
     ///
     /// # Errors

@@ -79,16 +79,16 @@ pub trait Scanner: Send + Sync {
     /// Adds a split.
     ///
     /// # Errors
-    /// `NotFound` about `Bucket` or `Snapshot`; `Invalid` about `Offset` when the start is outside the log, naming the
+    /// `NotFound` about `Partition`, `Bucket` or `Snapshot`; `Invalid` about `Offset` when the start is outside the log, naming the
     /// valid range.
     fn subscribe(&self, split: ScanSplit) -> Result<()>;
     /// Removes a split; an unknown one is no error.
     fn unsubscribe(&self, split: u32);
     /// Waits up to `timeout` for rows (or the end) of any split. Splits take turns; none waits for another.
-    /// `None` when nothing came or [`Scanner::wake`] was called.
+    /// `None` when nothing came or [`Scanner::wake`] was called. When a partition is dropped, its splits without a stop end.
     ///
     /// # Errors
-    /// `Corrupt` naming file and position; `Invalid` about `Offset` when retention overtook the reader.
+    /// `NotFound` about `Partition` when it is dropped under a split with a stop; `Corrupt` naming file and position; `Invalid` about `Offset` when retention overtook the reader.
     fn poll(&self, timeout: Duration) -> Result<Option<ScanBatch>>;
     /// Makes the running or next `poll` return at once.
     fn wake(&self);

@@ -6,7 +6,7 @@ use sluice_row::ChangeKind;
 use std::time::Duration;
 
 /// How to write.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct WriteOptions {
     /// Names of the columns that the batches hold, in their order; empty = all of the table's, in its order.
     /// Anything less than all columns is a partial update: it needs all columns of a primary key and leaves the others as they are.
@@ -14,6 +14,14 @@ pub struct WriteOptions {
     /// Whether rows replace what is there and deletes delete, whatever the table's merge engine and delete behavior say: for putting rows
     /// back as they were.
     pub overwrite: bool,
+    /// Whether a row of a partition that is not there creates it; else such a row is refused.
+    pub create_partitions: bool,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self { target_columns: Vec::new(), overwrite: false, create_partitions: true }
+    }
 }
 
 /// An open writer: one per sink subtask. Rows of one writer reach their buckets in the order written.
@@ -25,13 +33,14 @@ pub trait Writer: Send {
     /// milliseconds. Blocks, for about a second at most, while too many bytes wait for the disk.
     ///
     /// # Errors
-    /// `Invalid` about `Row` (NULL in a NOT NULL column, row too large, a delete that the table refuses): nothing of the batch is written.
-    /// A row that cannot be merged with the one that is there (a DECIMAL sum of too many digits) is `Invalid` too, but rows of other buckets
-    /// may be written. `Busy` about `Disk` when the disk is full or does not keep up: the same batch may be written again, then each of its
-    /// rows is there once (in a log table nothing of it was written; in a primary-key table some rows may be, which stay as they are; where
-    /// merging a row twice is not merging it once, it is `Io` then). `Io` about `Disk` when a log table's batch could be written in part only.
-    /// Any error of an earlier batch that failed to become durable. After an error other than these two the outcome of what was not flushed
-    /// is unknown: each of its rows is there, or will be when the store is opened again, or not.
+    /// `Invalid` about `Row` (NULL in a NOT NULL or partition column, row too large, a delete that the table refuses), `NotFound` or `Invalid`
+    /// about `Partition` (one that is not there and may not be created): nothing of the batch is written. A row that cannot be merged with the
+    /// one that is there (a DECIMAL sum of too many digits) is `Invalid` too, but rows of other buckets may be written. `Busy` about `Disk` when
+    /// the disk is full or does not keep up: the same batch may be written again, then each of its rows is there once (in a log table nothing
+    /// of it was written; in a primary-key table some rows may be, which stay as they are; where merging a row twice is not merging it once, it
+    /// is `Io` then). `Io` about `Disk` when a log table's batch could be written in part only. Any error of an earlier batch that failed to
+    /// become durable; rows that went with a dropped partition are none. After an error other than these two the outcome of what was not
+    /// flushed is unknown: each of its rows is there, or will be when the store is opened again, or not.
     fn write(&mut self, batch: &RecordBatch, kinds: &[ChangeKind]) -> Result<()>;
     /// Waits until all rows handed over are durable and visible.
     ///

@@ -98,6 +98,23 @@ impl Connection for FakeStore {
     fn view(&self, path: &TablePath) -> Result<ViewInfo> {
         Err(Error::not_found(Subject::Table, format!("no view {path}")))
     }
+    fn create_partition(
+        &self,
+        path: &TablePath,
+        spec: &BTreeMap<String, String>,
+        ignore_if_exists: bool,
+    ) -> Result<()> {
+        self.call(format!("create_partition {path} {spec:?} {ignore_if_exists}"));
+        Ok(())
+    }
+    fn drop_partition(&self, path: &TablePath, spec: &BTreeMap<String, String>, ignore_if_missing: bool) -> Result<()> {
+        self.call(format!("drop_partition {path} {spec:?} {ignore_if_missing}"));
+        Ok(())
+    }
+    fn list_partitions(&self, path: &TablePath, spec: &BTreeMap<String, String>) -> Result<Vec<PartitionInfo>> {
+        self.call(format!("list_partitions {path} {spec:?}"));
+        Ok(vec![PartitionInfo { partition_id: 5, values: vec!["x".to_owned()], bucket_count: 2, created_ms: 9 }])
+    }
     fn list_offsets(&self, buckets: &[TableBucket], spec: OffsetSpec) -> Result<Vec<Offset>> {
         self.call(format!("list_offsets {} {spec:?}", buckets[0]));
         Ok(vec![7])

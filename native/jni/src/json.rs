@@ -25,6 +25,12 @@ pub struct WriterArguments {
     pub target_columns: Vec<String>,
     #[serde(default)]
     pub overwrite: bool,
+    #[serde(default = "create_partitions")]
+    pub create_partitions: bool,
+}
+
+const fn create_partitions() -> bool {
+    true
 }
 
 /// Arguments of opening a scanner.
@@ -202,6 +208,30 @@ struct RenameView {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct CreatePartition {
+    path: TablePath,
+    spec: BTreeMap<String, String>,
+    ignore_if_exists: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DropPartition {
+    path: TablePath,
+    spec: BTreeMap<String, String>,
+    ignore_if_missing: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ListPartitions {
+    path: TablePath,
+    #[serde(default)]
+    spec: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ListOffsets {
     buckets: Vec<Bucket>,
     spec: OffsetSpec,
@@ -260,6 +290,13 @@ pub fn admin(store: &dyn Connection, operation: &str, json: &str) -> Result<Stri
         "alter_table" => {
             answer(operation, json, |a: AlterTable| store.alter_table(&a.path, &a.changes, a.ignore_if_missing))
         }
+        "create_partition" => {
+            answer(operation, json, |a: CreatePartition| store.create_partition(&a.path, &a.spec, a.ignore_if_exists))
+        }
+        "drop_partition" => {
+            answer(operation, json, |a: DropPartition| store.drop_partition(&a.path, &a.spec, a.ignore_if_missing))
+        }
+        "list_partitions" => answer(operation, json, |a: ListPartitions| store.list_partitions(&a.path, &a.spec)),
         "list_offsets" => answer(operation, json, |a: ListOffsets| store.list_offsets(&buckets(a.buckets), a.spec)),
         "table_stats" => answer(operation, json, |a: Path| store.table_stats(&a.path)),
         "producer_offsets" => answer(operation, json, |a: Producer| {

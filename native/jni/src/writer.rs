@@ -40,8 +40,8 @@ pub fn open(parent: Handle, json: &str) -> Result<Handle> {
     } else {
         named(&table.descriptor.schema, &arguments.target_columns)?
     };
-    let options = WriteOptions { target_columns: arguments.target_columns, overwrite: arguments.overwrite };
-    let writer = store.writer(&arguments.path, &options)?;
+    let WriterArguments { path, target_columns, overwrite, create_partitions } = arguments;
+    let writer = store.writer(&path, &WriteOptions { target_columns, overwrite, create_partitions })?;
     let types = columns.iter().map(|column| column.data_type.clone()).collect();
     let schema = arrow_schema(&Schema::new(columns, Vec::new()));
     let writing = Mutex::new(Writing { writer, kinds: Vec::new() });

@@ -14,6 +14,7 @@ pub(crate) fn get(node: &Node, request: &MetadataRequest) -> Reply<MetadataRespo
     let mut tables_found = Vec::with_capacity(request.table_path.len());
     for path in &request.table_path {
         let info = tables::find(node, path)?;
+        let partitioned = !info.descriptor.partition_key.is_empty();
         let bucket = |bucket_id| BucketMetadata {
             bucket_id,
             leader_id: Some(NODE_ID),
@@ -25,7 +26,8 @@ pub(crate) fn get(node: &Node, request: &MetadataRequest) -> Reply<MetadataRespo
             table_id: info.table_id,
             schema_id: i32::from(info.schema_id),
             table_json: tables::told(node, &info)?,
-            bucket_metadata: (0..info.bucket_count()).map(bucket).collect(),
+            // Those of a partitioned table belong to its partitions.
+            bucket_metadata: (0..if partitioned { 0 } else { info.bucket_count() }).map(bucket).collect(),
             created_time: info.created_ms,
             modified_time: info.modified_ms,
         });

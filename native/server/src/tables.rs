@@ -1,4 +1,4 @@
-//! Requests about tables, their schemas and their (for now absent) partitions.
+//! Requests about tables, their schemas and (for now refused) their partitions.
 
 use crate::answer::{Failed, Reply};
 use crate::node::Node;
@@ -133,10 +133,17 @@ fn changes(request: &AlterTableRequest) -> Reply<Vec<TableChange>> {
     }
 }
 
-/// No table has partitions yet.
+/// Partitions do not go over the protocol yet.
 pub(crate) fn refuse_partitions<T>(node: &Node, table: &message::TablePath) -> Reply<T> {
     let info = find(node, table)?;
-    Err(Failed::new(ErrorCode::TableNotPartitioned, format!("Table '{}' is not a partitioned table.", info.path)))
+    let (code, what) = match info.descriptor.partition_key.is_empty() {
+        true => (ErrorCode::TableNotPartitioned, "is not a partitioned table."),
+        false => (
+            ErrorCode::UnsupportedVersion,
+            "is a partitioned table: this server does not give partitions out yet; use it from an embedded store",
+        ),
+    };
+    Err(Failed::new(code, format!("Table '{}' {what}", info.path)))
 }
 
 /// The table is not one with a primary key, which the request is about.

@@ -50,7 +50,7 @@ impl TableCodec {
             ))
         })?;
         let types = types(columns);
-        let (key_columns, bucket_columns) = (meta.primary_key.clone(), meta.bucket_key.clone());
+        let (key_columns, bucket_columns) = (meta.row_key.clone(), meta.bucket_key.clone());
         Ok(Self {
             schema,
             rows: RowEncoder::new(&types),
@@ -109,16 +109,16 @@ impl TableCodec {
         Ok(())
     }
 
-    /// The bucket of each row, into `out`. `keys` are the primary keys if they are encoded already.
+    /// The bucket of each row among `count`, into `out`. `keys` are the primary keys if they are encoded already.
     pub(crate) fn buckets(
         &self,
         meta: &TableMeta,
         rows: &RecordBatch,
         keys: Option<&Packed>,
+        count: i32,
         out: &mut Vec<u32>,
     ) -> Result<()> {
         out.clear();
-        let count = meta.bucket_count();
         let place = |bytes: &[u8]| u32::try_from(meta.bucket_function.bucket(bytes, count)).unwrap_or(0);
         if count < 2 {
             out.resize(rows.num_rows(), 0);

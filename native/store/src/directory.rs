@@ -1,10 +1,11 @@
 //! The store's directory: what makes a directory a store, who owns it, what lies in it.
 //!
 //! `STORE` holds magic and format version, `LOCK` the name of the process that has it open, `catalog` the tables, and `data/<table
-//! id>/` their buckets. Invariant: while a [`Directory`] lives, no other process (and no other opener in this one) has the store open.
+//! id>/` their buckets, those of partitions in `p<partition id>/`. Invariant: while a [`Directory`] lives, no other process (and no
+//! other opener in this one) has the store open.
 
-use sluice_base::{Clock, Error, ErrorKind, Fs, FsFile, LockOutcome, Result, Subject};
-use std::collections::BTreeSet;
+use sluice_base::{CivilDate, Clock, Error, ErrorKind, Fs, FsFile, LockOutcome, Result, Subject};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -74,24 +75,40 @@ impl Directory {
         Ok(!fs.exists(&data) || fs.list(&data)?.is_empty())
     }
 
-    /// Removes the data of tables that the catalog does not know: what a CREATE or DROP left behind that was cut off. Only directories
-    /// named by a table id are touched.
+    /// Removes the data of tables and partitions that the catalog does not know: what a CREATE or DROP left behind that was cut off. Only
+    /// directories named by an id are touched.
     ///
     /// # Errors
     /// `Io`.
-    pub(crate) fn clean(&self, fs: &dyn Fs, known: &BTreeSet<i64>) -> Result<()> {
+    pub(crate) fn clean(&self, fs: &dyn Fs, known: &BTreeMap<i64, BTreeSet<i64>>) -> Result<()> {
         let data = self.root.join(DATA_DIR);
         if !fs.exists(&data) {
             return Ok(());
         }
         for entry in fs.list(&data)? {
-            let id = entry.file_name().and_then(|n| n.to_str()).and_then(|n| n.parse::<i64>().ok());
-            if id.is_some_and(|id| id >= 0 && !known.contains(&id)) {
-                fs.remove_dir_all(&entry)?;
+            match id_of(&entry, "").map(|id| known.get(&id)) {
+                None => {}
+                Some(None) => fs.remove_dir_all(&entry)?,
+                Some(Some(partitions)) => clean_partitions(fs, &entry, partitions)?,
             }
         }
         Ok(())
     }
+}
+
+fn clean_partitions(fs: &dyn Fs, table: &Path, known: &BTreeSet<i64>) -> Result<()> {
+    for entry in fs.list(table)? {
+        if id_of(&entry, "p").is_some_and(|id| !known.contains(&id)) {
+            fs.remove_dir_all(&entry)?;
+        }
+    }
+    Ok(())
+}
+
+/// The id behind a prefix that names a directory.
+fn id_of(entry: &Path, prefix: &str) -> Option<i64> {
+    let name = entry.file_name()?.to_str()?.strip_prefix(prefix)?;
+    name.parse::<i64>().ok().filter(|id| *id >= 0)
 }
 
 /// Creates a directory with its parents, durably.
@@ -184,15 +201,8 @@ fn host(fs: &dyn Fs) -> String {
 fn utc(ms: i64) -> String {
     let seconds = ms.div_euclid(1000);
     let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Years that begin on 1 March put the leap day last; 400 of them have 146,097 days.
-    let shifted = days + 719_468;
-    let (era, day) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let date = day - (153 * month + 2) / 5 + 1;
-    let (year, month) = (year + era * 400 + i64::from(month > 9), if month > 9 { month - 9 } else { month + 3 });
-    format!("{year:04}-{month:02}-{date:02} {:02}:{:02}:{:02} UTC", of_day / 3_600, of_day / 60 % 60, of_day % 60)
+    let date = CivilDate::from_days(days);
+    format!("{date} {:02}:{:02}:{:02} UTC", of_day / 3_600, of_day / 60 % 60, of_day % 60)
 }
 
 #[cfg(test)]

@@ -6,12 +6,14 @@ use crate::context::Context;
 use crate::directory::Directory;
 use crate::lake::{Lake, LakePlan, lake_bucket, no_lake};
 use crate::lookup::TableLookup;
+use crate::partitioner::Partitioner;
 use crate::producers::Producers;
 use crate::raw::RawBucket;
 use crate::scan::TableScanner;
 use crate::table::Table;
+use crate::tables::Tables;
 use crate::tiering::{self, Tiering};
-use crate::worker::{Tables, Workers};
+use crate::worker::Workers;
 use crate::write::TableWriter;
 use crate::{Settings, TableMeta};
 use sluice_api::{
@@ -21,38 +23,19 @@ use sluice_base::{Clock, Error, ErrorKind, Fs, Offset, Result, Subject, TableBuc
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The data of one store. Dropping it closes it.
 #[derive(Debug)]
 pub(crate) struct Engine {
     context: Arc<Context>,
-    tables: Arc<TableMap>,
+    tables: Arc<Tables>,
+    partitioner: Arc<OnceLock<Arc<Partitioner>>>,
     workers: Arc<Workers>,
     producers: Producers,
     tiering: Arc<Tiering>,
     closed: AtomicBool,
-}
-
-#[derive(Debug, Default)]
-struct TableMap(RwLock<BTreeMap<TableId, Arc<Table>>>);
-
-impl TableMap {
-    // Each change is one insert or remove of a whole entry, so the map is whole after any panic.
-    fn read<R>(&self, f: impl FnOnce(&BTreeMap<TableId, Arc<Table>>) -> R) -> R {
-        f(&self.0.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn write<R>(&self, f: impl FnOnce(&mut BTreeMap<TableId, Arc<Table>>) -> R) -> R {
-        f(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Tables for TableMap {
-    fn all(&self) -> Vec<Arc<Table>> {
-        self.read(|tables| tables.values().cloned().collect())
-    }
 }
 
 impl Engine {
@@ -68,19 +51,18 @@ impl Engine {
         read_only: bool,
     ) -> Result<Arc<Self>> {
         let context = Context::new(root, fs, clock, settings, read_only)?;
-        let tables = Arc::new(TableMap::default());
-        let workers = Arc::new(Workers::default());
         let tiering = Tiering::new(context.clone());
         let engine = Arc::new(Self {
+            tables: Arc::new(Tables::new(context.clone())),
             context,
-            tables,
-            workers,
+            partitioner: Arc::default(),
+            workers: Arc::new(Workers::default()),
             producers: Producers::default(),
             tiering,
             closed: AtomicBool::new(false),
         });
         if !read_only {
-            engine.workers.start(&engine.context, engine.tables.clone())?;
+            engine.workers.start(&engine.context, engine.tables.clone(), engine.partitioner.clone())?;
             engine.tiering.start(engine.tables.clone())?;
         }
         Ok(engine)
@@ -94,6 +76,17 @@ impl Engine {
         self.context.writable()
     }
 
+    /// The open tables.
+    pub(crate) fn tables(&self) -> &Arc<Tables> {
+        &self.tables
+    }
+
+    /// Lets writers and the clock create and drop partitions from now on.
+    pub(crate) fn set_partitioner(&self, partitioner: Arc<Partitioner>) {
+        // Set once, when the store opens.
+        let _ = self.partitioner.set(partitioner);
+    }
+
     fn open_check(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::new(ErrorKind::Closed, Subject::Store, "the store is closed; open it again"));
@@ -103,21 +96,20 @@ impl Engine {
 
     fn table(&self, id: TableId) -> Result<Arc<Table>> {
         self.open_check()?;
-        let found = self.tables.read(|tables| tables.get(&id).cloned());
-        found.ok_or_else(|| Error::not_found(Subject::Table, format!("there is no table with id {}", id.0)))
+        self.tables.get(id)
     }
 
     fn bucket(&self, id: &TableBucket) -> Result<Arc<Bucket>> {
-        self.table(id.table)?.find(id).cloned()
+        self.table(id.table)?.find(id)
     }
 
     /// A bucket for callers that speak the protocol.
     ///
     /// # Errors
-    /// `NotFound` about `Table` or `Bucket`.
+    /// `NotFound` about `Table`, `Partition` or `Bucket`.
     pub(crate) fn raw_bucket(&self, id: &TableBucket) -> Result<RawBucket> {
         let table = self.table(id.table)?;
-        let bucket = table.find(id)?.clone();
+        let bucket = table.find(id)?;
         Ok(RawBucket::new(self.context.clone(), table, bucket))
     }
 
@@ -127,21 +119,14 @@ impl Engine {
     /// `Io`, `Busy` about `Disk`.
     pub(crate) fn add_table(&self, meta: Arc<TableMeta>) -> Result<()> {
         self.open_check()?;
-        let table = Table::new(meta, &self.context);
-        if !self.context.read_only {
-            table.buckets().iter().try_for_each(|bucket| self.context.fs.create_dir_all(&bucket.dir))?;
-        }
-        self.tables.write(|tables| tables.insert(table.id, Arc::new(table)));
+        self.tables.add(meta)?;
         self.tiering.look();
         Ok(())
     }
 
-    /// Gives a table's new schema or options to its buckets, writers and readers.
-    pub(crate) fn update_table(&self, meta: Arc<TableMeta>) {
-        if let Some(table) = self.tables.read(|tables| tables.get(&meta.id).cloned()) {
-            table.meta.set(meta);
-            self.tiering.changed(table.id);
-        }
+    /// A table has new options, which tiering may have to follow.
+    pub(crate) fn table_changed(&self, id: TableId) {
+        self.tiering.changed(id);
     }
 
     /// Ends a table: its writers and readers get `NotFound`, its data goes.
@@ -149,10 +134,9 @@ impl Engine {
     /// # Errors
     /// `Io` when files cannot be removed; the directory's owner removes them when it opens next.
     pub(crate) fn remove_table(&self, id: TableId) -> Result<()> {
-        let Some(table) = self.tables.write(|tables| tables.remove(&id)) else { return Ok(()) };
-        table.end_dropped();
+        let Some(dir) = self.tables.end(id) else { return Ok(()) };
         self.tiering.forget(id);
-        self.context.fs.remove_dir_all(&table.dir(&self.context))
+        self.context.fs.remove_dir_all(&dir)
     }
 
     /// Opens a writer.
@@ -162,7 +146,7 @@ impl Engine {
     pub(crate) fn writer(&self, meta: Arc<TableMeta>, options: &WriteOptions) -> Result<Box<dyn Writer>> {
         self.context.writable()?;
         let table = self.table(meta.id)?;
-        Ok(Box::new(TableWriter::open(self.context.clone(), table, &meta, options)?))
+        Ok(Box::new(TableWriter::open(self.context.clone(), table, self.partitioner.get().cloned(), &meta, options)?))
     }
 
     /// Opens a scanner.
@@ -184,7 +168,7 @@ impl Engine {
     /// One offset for each bucket.
     ///
     /// # Errors
-    /// `NotFound` about `Table` or `Bucket`; `Invalid` about `Offset` for a time in the future.
+    /// `NotFound` about `Table`, `Partition` or `Bucket`; `Invalid` about `Offset` for a time in the future.
     pub(crate) fn list_offsets(&self, buckets: &[TableBucket], spec: OffsetSpec) -> Result<Vec<Offset>> {
         let now = self.context.clock.now_ms();
         if let OffsetSpec::Timestamp(ms) = spec
@@ -262,9 +246,15 @@ impl Engine {
     /// The offsets of a table's buckets at which a producer began.
     ///
     /// # Errors
-    /// `NotFound` about `Table`; `Invalid` about `Writer`; `Corrupt`; `Io` or `Busy` about `Disk`.
+    /// `NotFound` about `Table`; `Unsupported` for one with partitions; `Invalid` about `Writer`; `Corrupt`; `Io` or `Busy` about `Disk`.
     pub(crate) fn producer_offsets(&self, id: TableId, producer: &str) -> Result<Vec<(TableBucket, Offset)>> {
         let table = self.table(id)?;
+        let meta = table.meta.get();
+        if meta.is_partitioned() {
+            let what =
+                format!("table {} has partitions, for which aggregation exactly once is not supported yet", meta.path);
+            return Err(Error::unsupported(Subject::Table, what));
+        }
         let now = || table.buckets().iter().map(|b| Ok(b.readable()?.1)).collect();
         let offsets = self.producers.start(&self.context, id, producer, now)?;
         let buckets = (0..).map(|bucket| TableBucket { table: id, partition: None, bucket });
@@ -328,7 +318,7 @@ impl Engine {
 
     fn keyed_buckets(&self) -> Vec<Arc<Bucket>> {
         let tables = self.tables.all().into_iter().filter(|t| t.meta.get().has_primary_key());
-        tables.flat_map(|t| t.buckets().to_vec()).collect()
+        tables.flat_map(|t| t.buckets()).collect()
     }
 
     /// Gives snapshots back; all of the lease's when `buckets` is empty.
@@ -342,7 +332,7 @@ impl Engine {
         }
         buckets.iter().try_for_each(|id| match self.bucket(id) {
             Ok(bucket) => bucket.release_snapshot_if_any(lease),
-            // A table dropped meanwhile has given everything back.
+            // A table or partition dropped meanwhile has given everything back.
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
             Err(e) => Err(e),
         })
@@ -359,7 +349,7 @@ impl Engine {
         }
         self.tiering.stop();
         let tables = self.tables.all();
-        self.tables.write(BTreeMap::clear);
+        self.tables.clear();
         Closing { context: self.context.clone(), tables, workers: self.workers.clone(), directory }.run()
     }
 }

@@ -3,6 +3,7 @@
 //! Owns the store's directory (one process at a time), its catalog, and the rules of CREATE and ALTER; joins log and KV to
 //! buckets and gives them their write, read and recovery paths. Knows neither JNI nor sockets nor Flink.
 
+mod auto_partition;
 mod bucket;
 mod catalog;
 mod closing;
@@ -14,17 +15,21 @@ mod directory;
 mod engine;
 mod failure;
 mod flow;
+mod given;
 mod hint;
 mod lake;
 mod lake_settings;
 mod live_meta;
 mod lookup;
+mod names;
 mod packed;
+mod partitioner;
 mod producers;
 mod raw;
 mod recover;
 mod registry;
 mod retention;
+mod route;
 mod row_check;
 mod scan;
 mod settings;
@@ -33,6 +38,7 @@ mod snapshot;
 mod snapshot_index;
 mod store;
 mod table;
+mod tables;
 mod tiering;
 mod undo;
 mod values;

@@ -3,11 +3,13 @@
 use crate::TableMeta;
 use crate::codec::pick;
 use crate::packed::Packed;
+use crate::route::{NOWHERE, Router, Want};
 use crate::scan::Wanted;
-use crate::table::Table;
+use crate::table::{Partition, Table, is_partition_gone};
 use arrow_array::{ArrayRef, RecordBatch};
 use sluice_api::{Lookup, LookupOptions, LookupRows};
 use sluice_base::{Error, Result, Subject};
+use sluice_kv::Kv;
 use sluice_row::{DataType, KeyEncoder, KeyFormat};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,6 +22,8 @@ pub(crate) struct TableLookup {
     columns: Vec<(String, arrow_schema::DataType)>,
     key: KeyPart,
     bucket_key: KeyPart,
+    /// Positions of the partition columns in the key batches, in a table that has them.
+    partition_key: Vec<usize>,
     prefix: bool,
 }
 
@@ -33,8 +37,27 @@ struct KeyPart {
 #[derive(Default)]
 struct Keys {
     encoded: Packed,
-    /// Rows of the key batch for each bucket.
-    by_bucket: BTreeMap<u32, Vec<u32>>,
+    partitions: Vec<Arc<Partition>>,
+    /// Rows of the key batch for each bucket of each partition.
+    by_bucket: BTreeMap<(usize, u32), Vec<u32>>,
+}
+
+impl Keys {
+    /// Nothing is found in a partition that is dropped while it is asked.
+    fn forgive(&self, (partition, _): (usize, u32), result: Result<()>) -> Result<()> {
+        let ended = self.partitions.get(partition).is_some_and(|p| p.has_ended());
+        result.or_else(|e| if ended { Ok(()) } else { Err(e) })
+    }
+
+    /// The rows of a bucket. `None` when its partition has been dropped: nothing is found there.
+    fn kv(&self, (partition, bucket): (usize, u32)) -> Result<Option<Arc<Kv>>> {
+        let Some(partition) = self.partitions.get(partition) else { return Ok(None) };
+        match partition.bucket(bucket)?.kv() {
+            Ok(kv) => Ok(Some(kv)),
+            Err(e) if is_partition_gone(&e) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
 }
 
 impl KeyPart {
@@ -51,7 +74,7 @@ impl TableLookup {
         let given = positions(meta, &options.key_columns)?;
         let prefix = kind_of(meta, &given)?;
         let wanted = Wanted::new(table.meta.clone(), meta, options.projection.as_deref())?;
-        let key_columns = if prefix { &meta.bucket_key } else { &meta.primary_key };
+        let key_columns = if prefix { &meta.bucket_key } else { &meta.row_key };
         let arrow = meta.arrow_schema()?;
         let columns =
             given.iter().filter_map(|i| arrow.fields().get(*i)).map(|f| (f.name().clone(), f.data_type().clone()));
@@ -59,6 +82,7 @@ impl TableLookup {
             columns: columns.collect(),
             key: KeyPart::new(meta, meta.key_format, key_columns, &given)?,
             bucket_key: KeyPart::new(meta, KeyFormat::Paimon, &meta.bucket_key, &given)?,
+            partition_key: meta.partition_key.iter().filter_map(|i| given.iter().position(|g| g == i)).collect(),
             table,
             wanted,
             prefix,
@@ -82,11 +106,13 @@ impl TableLookup {
         let bucket_columns: Vec<ArrayRef> = pick(batch.columns(), &self.bucket_key.positions)?;
         let bound = self.key.encoder.bind(&columns)?;
         let bound_bucket = self.bucket_key.encoder.bind(&bucket_columns)?;
-        let buckets = meta.bucket_count();
         let mut keys = Keys::default();
+        let homes = self.partitions(&meta, batch, &mut keys.partitions)?;
         let mut bytes = Vec::new();
         for row in 0..batch.num_rows() {
-            if !bound.has_null(row) {
+            let home = homes.get(row).copied().unwrap_or(0);
+            if let Some(partition) = keys.partitions.get(home).filter(|_| !bound.has_null(row)) {
+                let buckets = partition.bucket_count();
                 bound.encode(row, keys.encoded.open())?;
                 let bucket = if buckets < 2 {
                     0
@@ -95,7 +121,7 @@ impl TableLookup {
                     bound_bucket.encode(row, &mut bytes)?;
                     meta.bucket_function.bucket(&bytes, buckets)
                 };
-                let rows = keys.by_bucket.entry(u32::try_from(bucket).unwrap_or(0)).or_default();
+                let rows = keys.by_bucket.entry((home, u32::try_from(bucket).unwrap_or(0))).or_default();
                 rows.push(u32::try_from(row).unwrap_or(u32::MAX));
             }
             keys.encoded.close();
@@ -103,20 +129,42 @@ impl TableLookup {
         Ok(keys)
     }
 
+    /// The partitions that keys lie in, and for each key which of them it is; none for a key whose partition is not there.
+    fn partitions(&self, meta: &TableMeta, batch: &RecordBatch, found: &mut Vec<Arc<Partition>>) -> Result<Vec<usize>> {
+        if !meta.is_partitioned() {
+            found.push(self.table.whole()?);
+            return Ok(Vec::new());
+        }
+        let mut router = Router::new(meta);
+        router.route(&self.table, batch.columns(), &self.partition_key, batch.num_rows(), |_| Want::IfThere)?;
+        let mut numbers: BTreeMap<u32, usize> = BTreeMap::from([(NOWHERE, usize::MAX)]);
+        let number = |place: &u32| {
+            *numbers.entry(*place).or_insert_with(|| match router.place(*place).and_then(|p| p.partition.clone()) {
+                None => usize::MAX,
+                Some(partition) => {
+                    found.push(partition);
+                    found.len() - 1
+                }
+            })
+        };
+        Ok(router.rows().iter().map(number).collect())
+    }
+
     /// One value at most for each key.
     fn points(&self, keys: &Keys, count: usize) -> Result<LookupRows> {
         let mut values = Packed::default();
         let mut found: Vec<u32> = vec![u32::MAX; count];
         for (bucket, rows) in &keys.by_bucket {
-            let kv = self.table.bucket(*bucket)?.kv()?;
+            let Some(kv) = keys.kv(*bucket)? else { continue };
             let asked: Vec<&[u8]> = rows.iter().map(|row| keys.encoded.get(*row as usize)).collect();
-            kv.multi_get(&asked, |i, value| {
+            let got = kv.multi_get(&asked, |i, value| {
                 let slot = rows.get(i).and_then(|row| found.get_mut(*row as usize));
                 if let (Some(slot), Some(value)) = (slot, value) {
                     *slot = u32::try_from(values.len()).unwrap_or(u32::MAX);
                     values.push(value);
                 }
-            })?;
+            });
+            keys.forgive(*bucket, got)?;
         }
         let mut batch = self.wanted.values.rows(values.len());
         let mut ends = Vec::with_capacity(count);
@@ -133,7 +181,7 @@ impl TableLookup {
 
     /// All rows whose key begins with the given one.
     fn prefixes(&self, keys: &Keys, count: usize) -> Result<LookupRows> {
-        let mut bucket_of: Vec<Option<u32>> = vec![None; count];
+        let mut bucket_of: Vec<Option<(usize, u32)>> = vec![None; count];
         for (bucket, rows) in &keys.by_bucket {
             for row in rows {
                 if let Some(slot) = bucket_of.get_mut(*row as usize) {
@@ -144,12 +192,15 @@ impl TableLookup {
         let mut batch = self.wanted.values.rows(count);
         let mut ends = Vec::with_capacity(count);
         for (row, bucket) in bucket_of.into_iter().enumerate() {
-            if let Some(bucket) = bucket {
+            if let Some(bucket) = bucket
+                && let Some(kv) = keys.kv(bucket)?
+            {
                 let mut pushed = Ok(());
-                self.table.bucket(bucket)?.kv()?.scan_prefix(keys.encoded.get(row), |_, value| {
+                let got = kv.scan_prefix(keys.encoded.get(row), |_, value| {
                     pushed = batch.push(value);
                     pushed.is_ok()
-                })?;
+                });
+                keys.forgive(bucket, got)?;
                 pushed?;
             }
             ends.push(
@@ -187,8 +238,9 @@ fn kind_of(meta: &TableMeta, given: &[usize]) -> Result<bool> {
     if same(&meta.primary_key) {
         return Ok(false);
     }
-    let is_prefix = meta.primary_key.starts_with(&meta.bucket_key) && meta.bucket_key.len() < meta.primary_key.len();
-    if is_prefix && meta.key_format == KeyFormat::Compacted && same(&meta.bucket_key) {
+    let is_prefix = meta.row_key.starts_with(&meta.bucket_key) && meta.bucket_key.len() < meta.row_key.len();
+    let prefix = [&meta.bucket_key[..], &meta.partition_key].concat();
+    if is_prefix && meta.key_format == KeyFormat::Compacted && same(&prefix) {
         return Ok(true);
     }
     let names = |positions: &[usize]| {
@@ -197,7 +249,8 @@ fn kind_of(meta: &TableMeta, given: &[usize]) -> Result<bool> {
     };
     let mut legal = format!("its primary key ({})", names(&meta.primary_key));
     if is_prefix {
-        legal += &format!(" or its bucket key ({})", names(&meta.bucket_key));
+        let partitions = if meta.is_partitioned() { " with the partition columns" } else { "" };
+        legal += &format!(" or its bucket key{partitions} ({})", names(&prefix));
     }
     let message = format!("lookups in table {} go by {legal}, not by ({})", meta.path, names(given));
     Err(Error::invalid(Subject::Column, message))

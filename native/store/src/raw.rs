@@ -256,8 +256,8 @@ impl RawBucket {
     pub fn prefix_lookup(&self, prefix: &[u8], mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let meta = self.keyed()?;
         let is_prefix = meta.key_format == KeyFormat::Compacted
-            && meta.primary_key.starts_with(&meta.bucket_key)
-            && meta.bucket_key.len() < meta.primary_key.len();
+            && meta.row_key.starts_with(&meta.bucket_key)
+            && meta.bucket_key.len() < meta.row_key.len();
         if !is_prefix || prefix.is_empty() {
             let message = format!(
                 "table {} cannot be looked up by prefix: its bucket key must be a strict prefix of its primary key",
@@ -404,8 +404,8 @@ fn without_deletes(kinds: &[ChangeKind]) -> Vec<ChangeKind> {
 /// A key must be that of its row: a replay of the log makes keys out of rows.
 fn check_keys(meta: &TableMeta, taken: &Taken) -> Result<()> {
     let all = types(meta.schema());
-    let key_types: Vec<_> = meta.primary_key.iter().filter_map(|i| all.get(*i).cloned()).collect();
-    let key_columns = pick(taken.rows.columns(), &meta.primary_key)?;
+    let key_types: Vec<_> = meta.row_key.iter().filter_map(|i| all.get(*i).cloned()).collect();
+    let key_columns = pick(taken.rows.columns(), &meta.row_key)?;
     let encoder = KeyEncoder::new(meta.key_format, &key_types)?;
     let bound = encoder.bind(&key_columns)?;
     let mut expected = Vec::new();

@@ -53,8 +53,12 @@ pub struct Settings {
     pub snapshot_check_interval: Duration,
     /// Buckets of a table that names no number.
     pub bucket_count_default: i32,
-    /// The most buckets that a table may have.
+    /// The most buckets that a table, or each partition of one, may have.
     pub bucket_count_max: i32,
+    /// The most partitions that a table may have.
+    pub partition_count_max: usize,
+    /// Time between two looks at the clock for partitions to create and to drop.
+    pub partition_check_interval: Duration,
     /// The store's lake.
     pub lake: LakeSettings,
 }
@@ -82,6 +86,9 @@ const DAY_MS: u64 = 86_400_000;
 
 #[rustfmt::skip]
 const SETTINGS: &[Setting] = &[
+    Setting { key: "auto-partition.check.interval", kind: Kind::Millis, default: "10min", min: 10, max: DAY_MS,
+        meaning: "Time between two looks at the clock for partitions to create and to drop.",
+        put: |s, v| s.partition_check_interval = Duration::from_millis(v) },
     Setting { key: "default.bucket.number", kind: Kind::Count, default: "1", min: 1, max: 65_536,
         meaning: "Buckets of a table created without `bucket.num`.",
         put: |s, v| s.bucket_count_default = clamp_i32(v) },
@@ -119,8 +126,11 @@ const SETTINGS: &[Setting] = &[
         meaning: "Size at which a log file is closed and the next one begins.",
         put: |s, v| s.segment_bytes_max = v },
     Setting { key: "max.bucket.num", kind: Kind::Count, default: "4096", min: 1, max: 65_536,
-        meaning: "The most buckets that one table may have.",
+        meaning: "The most buckets that one table, or each of its partitions, may have.",
         put: |s, v| s.bucket_count_max = clamp_i32(v) },
+    Setting { key: "max.partition.num", kind: Kind::Count, default: "1000", min: 1, max: 1_000_000,
+        meaning: "The most partitions that one table may have.",
+        put: |s, v| s.partition_count_max = usize::try_from(v).unwrap_or(usize::MAX) },
     Setting { key: "snapshot.check-interval", kind: Kind::Millis, default: "10s", min: 10, max: DAY_MS,
         meaning: "Time between two looks for snapshots that no reader holds any more.",
         put: |s, v| s.snapshot_check_interval = Duration::from_millis(v) },

@@ -5,16 +5,17 @@
 //! leaves between the two is data without a table, and opening removes it.
 
 use crate::catalog::{Catalog, Change, State, TableMeta};
-use crate::ddl::BucketLimits;
+use crate::ddl::partial_spec;
 use crate::directory::Directory;
 use crate::engine::Engine;
+use crate::partitioner::{Partitioner, limits};
 use crate::raw::RawBucket;
 use crate::registry::{Member, Registry};
 use crate::settings::Settings;
 use crate::writer_ids::WriterIds;
 use sluice_api::{
-    Connection, DatabaseInfo, LakeSnapshot, Lookup, LookupOptions, OffsetSpec, ScanOptions, Scanner, TableChange,
-    TableInfo, TableStats, ViewInfo, WriteOptions, Writer,
+    Connection, DatabaseInfo, LakeSnapshot, Lookup, LookupOptions, OffsetSpec, PartitionInfo, ScanOptions, Scanner,
+    TableChange, TableInfo, TableStats, ViewInfo, WriteOptions, Writer,
 };
 use sluice_base::{
     Clock, Error, ErrorKind, Fs, Offset, OsFs, Result, SchemaId, Subject, SystemClock, TableBucket, TableId,
@@ -33,8 +34,9 @@ static STORES: Registry<Core> = Registry::new();
 struct Core {
     root: PathBuf,
     settings: Settings,
-    catalog: Catalog,
+    catalog: Arc<Catalog>,
     engine: Arc<Engine>,
+    partitioner: Arc<Partitioner>,
     writer_ids: WriterIds,
     fs: Arc<dyn Fs>,
     clock: Arc<dyn Clock>,
@@ -173,14 +175,16 @@ impl Core {
         let directory = Directory::open(&*fs, &*clock, root)?;
         let read_only = directory.is_read_only();
         let may_create = !read_only && directory.is_without_data(&*fs)?;
-        let catalog = Catalog::open(fs.clone(), clock.clone(), directory.catalog(), may_create)?;
+        let catalog = Arc::new(Catalog::open(fs.clone(), clock.clone(), directory.catalog(), may_create)?);
         let state = catalog.state();
         if !read_only {
-            directory.clean(&*fs, &state.tables().map(|t| t.id.0).collect())?;
+            let ids = |t: &Arc<TableMeta>| (t.id.0, t.partitions.values().map(|p| p.partition_id).collect());
+            directory.clean(&*fs, &state.tables().map(ids).collect())?;
         }
         let engine = Engine::open(root, fs.clone(), clock.clone(), &settings, read_only)?;
         let core = Self {
             root: root.to_owned(),
+            partitioner: Arc::new(Partitioner::new(catalog.clone(), engine.tables().clone(), &settings)),
             settings,
             catalog,
             engine,
@@ -191,6 +195,10 @@ impl Core {
         };
         let added = state.tables().try_for_each(|table| core.engine.add_table(table.clone()));
         added.inspect_err(|_| drop(core.close()))?;
+        if !read_only {
+            core.partitioner.follow_clock(&|| false);
+        }
+        core.engine.set_partitioner(core.partitioner.clone());
         Ok(core)
     }
 
@@ -216,10 +224,6 @@ impl Core {
             return lake.attach(after);
         }
         lake.alter(before, after)
-    }
-
-    const fn bucket_limits(&self) -> BucketLimits {
-        BucketLimits { default: self.settings.bucket_count_default, max: self.settings.bucket_count_max }
     }
 
     /// The drop is durable already; files that cannot be removed now are removed when the store opens next.
@@ -260,7 +264,7 @@ impl Connection for LocalStore {
         let core = self.core()?;
         let mut change = core.catalog.change();
         let now = change.now_ms;
-        let created = change.state.create_table(path, descriptor, core.bucket_limits(), ignore_if_exists, now)?;
+        let created = change.state.create_table(path, descriptor, limits(&core.settings), ignore_if_exists, now)?;
         let Some(meta) = created else { return Ok(()) };
         let id = meta.id;
         if meta.lake.is_some() {
@@ -296,14 +300,38 @@ impl Connection for LocalStore {
         let mut change = core.catalog.change();
         let now = change.now_ms;
         let before = change.state.table(path).cloned().ok();
-        let Some(meta) = change.state.alter_table(path, changes, ignore_if_missing, now)? else { return Ok(()) };
+        let altered = change.state.alter_table(path, changes, limits(&core.settings), ignore_if_missing, now)?;
+        let Some(meta) = altered else { return Ok(()) };
         if let Some(before) = before.filter(|_| meta.lake.is_some()) {
             core.engine.writable()?;
             core.follow_in_lake(&before, &meta).map_err(|e| e.context(format_args!("cannot alter table {path}")))?;
         }
-        core.commit(&mut change)?;
-        core.engine.update_table(meta);
+        let id = meta.id;
+        core.partitioner.settle(&mut change, Some(meta))?;
+        core.engine.table_changed(id);
         Ok(())
+    }
+
+    fn create_partition(
+        &self,
+        path: &TablePath,
+        spec: &BTreeMap<String, String>,
+        ignore_if_exists: bool,
+    ) -> Result<()> {
+        self.core()?.partitioner.create(path, spec, ignore_if_exists)
+    }
+
+    fn drop_partition(&self, path: &TablePath, spec: &BTreeMap<String, String>, ignore_if_missing: bool) -> Result<()> {
+        self.core()?.partitioner.remove(path, spec, ignore_if_missing)
+    }
+
+    fn list_partitions(&self, path: &TablePath, spec: &BTreeMap<String, String>) -> Result<Vec<PartitionInfo>> {
+        let meta = self.core()?.table(path)?;
+        let keys = &meta.info.descriptor.partition_key;
+        let wanted = partial_spec(&meta.info.descriptor, spec).map_err(|e| e.context(format_args!("table {path}")))?;
+        let is_wanted =
+            |p: &&PartitionInfo| keys.iter().zip(&p.values).all(|(k, v)| wanted.get(k).is_none_or(|w| w == v));
+        Ok(meta.partitions.values().filter(is_wanted).cloned().collect())
     }
 
     fn create_view(&self, path: &TablePath, descriptor: &ViewDescriptor, ignore_if_exists: bool) -> Result<()> {

@@ -1,19 +1,14 @@
 //! The engine's threads: committers, and one that does what is due from time to time.
 
 use crate::context::Context;
-use crate::table::Table;
+use crate::partitioner::Partitioner;
+use crate::tables::Tables;
 use sluice_base::Result;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// Threads that commit. Mostly they wait for the disk, so more than cores.
 const COMMITTERS: usize = 4;
-
-/// The tables of a store, for the thread that visits them all.
-pub(crate) trait Tables: Send + Sync {
-    /// All tables now.
-    fn all(&self) -> Vec<Arc<Table>>;
-}
 
 /// What is done from time to time, and when it is due next.
 #[derive(Debug)]
@@ -21,6 +16,7 @@ struct Due {
     retention: Instant,
     snapshots: Instant,
     flush: Instant,
+    partitions: Instant,
 }
 
 /// Running threads; stopping joins them.
@@ -35,7 +31,12 @@ impl Workers {
     ///
     /// # Errors
     /// `Io` when the system gives no thread.
-    pub(crate) fn start(&self, context: &Arc<Context>, tables: Arc<dyn Tables>) -> Result<()> {
+    pub(crate) fn start(
+        &self,
+        context: &Arc<Context>,
+        tables: Arc<Tables>,
+        partitioner: Arc<OnceLock<Arc<Partitioner>>>,
+    ) -> Result<()> {
         for i in 0..COMMITTERS {
             let context = context.clone();
             self.spawn(format!("sluice-commit-{i}"), move || while context.commits.run_one() {})?;
@@ -44,7 +45,7 @@ impl Workers {
         self.spawn("sluice-worker".to_owned(), move || {
             let mut due = Due::from(&context, Instant::now());
             while !wait(&stop, due.next()) {
-                due.run(&context, tables.as_ref(), &|| *lock(&stop.0));
+                due.run(&context, &tables, partitioner.get().map(AsRef::as_ref), &|| *lock(&stop.0));
             }
         })
     }
@@ -92,19 +93,35 @@ impl Due {
             retention: now + settings.retention_check_interval,
             snapshots: now + settings.snapshot_check_interval,
             flush: now + settings.kv_flush_interval,
+            partitions: now + settings.partition_check_interval,
         }
     }
 
     fn next(&self) -> Instant {
-        self.retention.min(self.snapshots).min(self.flush)
+        self.retention.min(self.snapshots).min(self.flush).min(self.partitions)
     }
 
-    /// Does what is due on every bucket. Failures show up where a caller meets them; here the next round tries again.
-    fn run(&mut self, context: &Context, tables: &dyn Tables, stopped: &dyn Fn() -> bool) {
+    /// Does what is due, on every bucket and for partitions. Failures show up where a caller meets them; here the next round tries again.
+    fn run(
+        &mut self,
+        context: &Context,
+        tables: &Tables,
+        partitioner: Option<&Partitioner>,
+        stopped: &dyn Fn() -> bool,
+    ) {
         let now = Instant::now();
         let next = Self::from(context, now);
         let due = (self.retention <= now, self.snapshots <= now, self.flush <= now);
-        for bucket in tables.all().iter().flat_map(|t| t.buckets().to_vec()) {
+        if self.partitions <= now {
+            // A panic leaves catalog and tables as they were before the change or after it; the next round goes on from there.
+            let follow = || partitioner.map(|p| p.follow_clock(stopped));
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(follow));
+            self.partitions = next.partitions;
+        }
+        if due == (false, false, false) {
+            return;
+        }
+        for bucket in tables.all().iter().flat_map(|t| t.buckets()) {
             // A disk that is full takes a second to say so, for each bucket anew.
             if stopped() {
                 return;

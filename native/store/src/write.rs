@@ -1,21 +1,23 @@
-//! A writer: checks a batch whole, splits it by bucket, keeps the order of rows in each.
+//! A writer: checks a batch whole, splits it by partition and bucket, keeps the order of rows in each.
 
 use crate::TableMeta;
-use crate::bucket::{Bucket, Merger, Placed, Targets, Unit, Upsert};
+use crate::bucket::{Bucket, Merger, Placed, Unit, Upsert};
 use crate::codec::TableCodec;
 use crate::commit::{Committable, Stage};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::given::GivenColumns;
 use crate::packed::Packed;
+use crate::partitioner::Partitioner;
+use crate::route::{NOWHERE, Router, Want};
 use crate::row_check;
-use crate::table::Table;
+use crate::table::{Partition, Table, is_partition_gone};
 use crate::undo;
 use crate::values::{arrow_error, batch_of};
-use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array, new_null_array};
-use arrow_schema::FieldRef;
+use arrow_array::{ArrayRef, RecordBatch, UInt32Array, new_null_array};
 use arrow_select::take::take;
 use sluice_api::{WriteOptions, Writer};
-use sluice_base::{Error, Offset, Result, SchemaId, Subject, TableBucket};
+use sluice_base::{Error, ErrorKind, Offset, Result, SchemaId, Subject, TableBucket};
 use sluice_kv::DeleteBehavior;
 use sluice_log::encode_batch;
 use sluice_row::ChangeKind;
@@ -29,23 +31,31 @@ use std::time::{Duration, Instant};
 const ROOM_WAIT: Duration = Duration::from_secs(1);
 /// Rows of a batch that are written as one log batch, in bytes; a larger batch becomes several.
 const LOG_BATCH_BYTES: usize = 64 << 20;
+/// How often rows whose partition is dropped while they are written find it anew.
+const PARTITION_TRIES: usize = 20;
+/// Buckets of one batch that are remembered for the next one.
+const SPLIT_KEPT_MAX: usize = 4096;
 
 /// An open writer.
 pub(crate) struct TableWriter {
     context: Arc<Context>,
     table: Arc<Table>,
-    /// The columns that its batches have.
-    targets: Targets,
-    /// For each column that the table had when the writer was opened, its position in the batches; `None` when they are the same.
-    order: Option<Vec<Option<usize>>>,
+    /// Creates partitions; `None` when rows may not.
+    partitioner: Option<Arc<Partitioner>>,
+    /// Finds partitions, in a table that has them.
+    router: Option<Router>,
+    given: GivenColumns,
     codec: Option<TableCodec>,
     merger: Option<(SchemaId, Arc<Merger>)>,
-    pending: BTreeMap<u32, Placed>,
+    pending: BTreeMap<TableBucket, (Arc<Bucket>, Placed)>,
     /// Whether rows of the present batch have their place.
     begun: bool,
     written: (u64, u64),
     scratch: Scratch,
 }
+
+/// A partition among those of a batch, and a bucket of it.
+type Home = (u32, u32);
 
 #[derive(Default)]
 struct Scratch {
@@ -53,7 +63,7 @@ struct Scratch {
     values: Packed,
     buckets: Vec<u32>,
     /// Rows of each bucket, in order.
-    split: BTreeMap<u32, Vec<u32>>,
+    split: BTreeMap<Home, Vec<u32>>,
     encoded: Vec<u8>,
 }
 
@@ -61,22 +71,18 @@ impl TableWriter {
     pub(crate) fn open(
         context: Arc<Context>,
         table: Arc<Table>,
+        partitioner: Option<Arc<Partitioner>>,
         meta: &TableMeta,
         options: &WriteOptions,
     ) -> Result<Self> {
-        let order = order(meta, &options.target_columns)?;
-        let targets = Targets {
-            columns: order.iter().enumerate().filter_map(|(i, at)| at.map(|_| i)).collect(),
-            partial: order.iter().any(Option::is_none),
-            overwrites: options.overwrite,
-        };
-        let merger = if meta.has_primary_key() { Some(Arc::new(Merger::new(meta, &targets)?)) } else { None };
-        let as_it_is = order.iter().enumerate().all(|(i, at)| *at == Some(i));
+        let given = GivenColumns::new(meta, options)?;
+        let merger = if meta.has_primary_key() { Some(Arc::new(Merger::new(meta, &given.targets)?)) } else { None };
         Ok(Self {
             context,
             table,
-            targets,
-            order: (!as_it_is).then_some(order),
+            partitioner: partitioner.filter(|_| options.create_partitions),
+            router: meta.is_partitioned().then(|| Router::new(meta)),
+            given,
             codec: None,
             merger: merger.map(|m| (meta.schema_id(), m)),
             pending: BTreeMap::new(),
@@ -86,45 +92,15 @@ impl TableWriter {
         })
     }
 
-    /// The rows with all columns of the newest schema in its order; those that the writer does not write, and columns added since it was
-    /// opened, are NULL.
-    fn columns(&self, batch: &RecordBatch, meta: &TableMeta) -> Result<Vec<ArrayRef>> {
-        let arrow = meta.arrow_schema()?;
-        let width = self.targets.columns.len();
-        if batch.num_columns() != width {
-            let what = format!("the batch has {} columns, the writer takes {width}", batch.num_columns());
-            return Err(Error::invalid(Subject::Column, what));
-        }
-        let mut columns = match &self.order {
-            Some(order) => {
-                let column = |(at, field): (&Option<usize>, &FieldRef)| match at {
-                    Some(at) => batch.column(*at).clone(),
-                    None => new_null_array(field.data_type(), batch.num_rows()),
-                };
-                order.iter().zip(arrow.fields()).map(column).collect()
-            }
-            None => batch.columns().to_vec(),
-        };
-        for (column, field) in columns.iter().zip(arrow.fields()) {
-            if column.data_type() != field.data_type() {
-                let what = format!("column '{}' holds {}, not {}", field.name(), column.data_type(), field.data_type());
-                return Err(Error::invalid(Subject::Column, what));
-            }
-        }
-        let added = arrow.fields().iter().skip(columns.len());
-        columns.extend(added.map(|f| new_null_array(f.data_type(), batch.num_rows())).collect::<Vec<_>>());
-        Ok(columns)
-    }
-
     /// Errors of earlier batches that failed to become durable, once each.
     fn settle(&mut self) -> Result<()> {
         let mut failed = None;
-        let table = &self.table;
-        self.pending.retain(|bucket, placed| match table.bucket(*bucket).map(|b| b.progress.settled(*placed)) {
-            Ok(None) => true,
-            Ok(Some(Ok(()))) => false,
-            Ok(Some(Err(e))) | Err(e) => {
-                failed.get_or_insert(e);
+        self.pending.retain(|_, (bucket, placed)| match bucket.progress.settled(*placed) {
+            None => true,
+            Some(settled) => {
+                if let Err(e) = or_gone(settled) {
+                    failed.get_or_insert(e);
+                }
                 false
             }
         });
@@ -142,13 +118,13 @@ impl TableWriter {
         let late = || buckets.iter().find(|b| b.stage() != Stage::Idle);
         match stuck.or_else(late).or(buckets.first()) {
             Some(bucket) => Err(bucket.busy(flow.used(), flow.bytes_max())),
-            None => Err(Error::internal("a table without buckets")),
+            None => Err(Error::new(ErrorKind::Busy, Subject::Disk, "too many bytes wait for the disk")),
         }
     }
 
-    fn place(&mut self, bucket: u32, placed: Placed) {
+    fn place(&mut self, bucket: &Arc<Bucket>, placed: Placed) {
         self.begun = true;
-        self.pending.insert(bucket, placed);
+        self.pending.insert(bucket.id, (bucket.clone(), placed));
     }
 
     fn codec(&mut self, meta: &TableMeta) -> Result<TableCodec> {
@@ -162,21 +138,18 @@ impl TableWriter {
         match &self.merger {
             Some((schema, merger)) if *schema == meta.schema_id() => Ok(merger.clone()),
             _ => {
-                let merger = Arc::new(Merger::new(meta, &self.targets)?);
+                let merger = Arc::new(Merger::new(meta, &self.given.targets)?);
                 self.merger = Some((meta.schema_id(), merger.clone()));
                 Ok(merger)
             }
         }
     }
 
-    fn append(&mut self, meta: &TableMeta, rows: &RecordBatch) -> Result<()> {
-        self.wait_for_room()?;
-        self.append_whole(meta, rows).map_err(|e| self.written_in_part(e))
-    }
-
-    /// Whoever writes a batch again has those of its rows twice that are there already.
+    /// Whoever writes a batch again has those of its rows twice that are there already. By key that is no harm, but a sum that takes a row
+    /// twice is wrong.
     fn written_in_part(&self, e: Error) -> Error {
-        match self.begun && e.kind().is_retryable() {
+        let again_is_wrong = self.merger.as_ref().is_none_or(|(_, merger)| matches!(merger.unit, Unit::Column(_)));
+        match self.begun && again_is_wrong && e.kind().is_retryable() {
             true => {
                 Failure::of(&e.context("some rows of the batch are written, the rest is not")).for_lost_rows().error()
             }
@@ -184,29 +157,74 @@ impl TableWriter {
         }
     }
 
-    fn append_whole(&mut self, meta: &TableMeta, rows: &RecordBatch) -> Result<()> {
-        if meta.bucket_key.is_empty() {
-            let bucket = self.table.next_bucket();
-            return self.append_to(bucket, meta, rows);
+    /// Finds the partition of each row, creating what is missing.
+    fn route(&mut self, meta: &TableMeta, rows: &RecordBatch, kinds: &[ChangeKind]) -> Result<()> {
+        let Some(router) = &mut self.router else { return Ok(()) };
+        let want = |row: usize| match kinds.get(row) {
+            // What is not there need not be taken back or deleted.
+            Some(ChangeKind::UpdateBefore | ChangeKind::Delete) => Want::IfThere,
+            _ => Want::There,
+        };
+        router.route(&self.table, rows.columns(), &meta.partition_key, rows.num_rows(), want)?;
+        let missing = router.missing();
+        let Some(first) = missing.first() else { return Ok(()) };
+        let Some(partitioner) = &self.partitioner else {
+            let message = format!(
+                "partition {} does not exist in table {}, and 'client.writer.dynamic-create-partition.enabled' = 'false' forbids to create \
+                 it; nothing of the batch is written",
+                crate::catalog::shown(meta, first),
+                meta.path
+            );
+            return Err(Error::not_found(Subject::Partition, message));
+        };
+        partitioner.create_missing(self.table.id, &meta.path, &missing)?;
+        router.look_up(&self.table);
+        Ok(())
+    }
+
+    /// The partition at a place of the batch; `None` when there is none for its rows to go to.
+    fn partition(&self, place: u32) -> Result<Option<Arc<Partition>>> {
+        match &self.router {
+            None => self.table.whole().map(Some),
+            Some(router) => Ok(router.place(place).and_then(|p| p.partition.clone())),
+        }
+    }
+
+    /// Appends rows; returns those whose partition was dropped meanwhile.
+    fn append(&mut self, meta: &TableMeta, rows: &RecordBatch) -> Result<Vec<u32>> {
+        self.wait_for_room()?;
+        if self.router.is_none() && meta.bucket_key.is_empty() {
+            let whole = self.table.whole()?;
+            return self.append_to(whole.bucket(whole.next_bucket())?, meta, rows).map(|()| Vec::new());
         }
         self.split(meta, rows, false)?;
         let split = std::mem::take(&mut self.scratch.split);
-        let result = split.iter().filter(|(_, rows)| !rows.is_empty()).try_for_each(|(bucket, wanted)| {
-            if wanted.len() == rows.num_rows() {
-                return self.append_to(*bucket, meta, rows);
+        let mut gone = Vec::new();
+        let result = split.iter().filter(|(_, rows)| !rows.is_empty()).try_for_each(|((place, bucket), wanted)| {
+            let Some(partition) = self.partition(*place)? else {
+                gone.extend_from_slice(wanted);
+                return Ok(());
+            };
+            let bucket = partition.bucket(*bucket)?;
+            let appended = if wanted.len() == rows.num_rows() {
+                self.append_to(bucket, meta, rows)
+            } else {
+                self.append_to(bucket, meta, &taken(rows, wanted)?)
+            };
+            match appended {
+                Err(e) if is_partition_gone(&e) => {
+                    gone.extend_from_slice(wanted);
+                    Ok(())
+                }
+                other => other,
             }
-            let positions = UInt32Array::from(wanted.clone());
-            let columns = rows.columns().iter().map(|c| take(c, &positions, None).map_err(arrow_error));
-            let part = batch_of(&rows.schema(), columns.collect::<Result<Vec<ArrayRef>>>()?, wanted.len())?;
-            self.append_to(*bucket, meta, &part)
         });
-        self.scratch.split = split;
-        result
+        self.keep_split(split);
+        result.map(|()| sorted(gone))
     }
 
     /// Appends rows to one bucket, as several log batches when they are very many bytes.
-    fn append_to(&mut self, bucket: u32, meta: &TableMeta, rows: &RecordBatch) -> Result<()> {
-        let home = self.table.bucket(bucket)?.clone();
+    fn append_to(&mut self, home: &Arc<Bucket>, meta: &TableMeta, rows: &RecordBatch) -> Result<()> {
         let parts = (rows.get_array_memory_size() / LOG_BATCH_BYTES + 1).min(rows.num_rows());
         let step = rows.num_rows().div_ceil(parts.max(1)).max(1);
         for start in (0..rows.num_rows()).step_by(step) {
@@ -215,28 +233,58 @@ impl TableWriter {
             encoded.clear();
             encode_batch(Some(&part), None, meta.schema_id(), (-1, -1), meta.log.compression, encoded)?;
             let placed = home.append(encoded)?;
-            self.place(bucket, placed);
+            self.place(home, placed);
         }
         Ok(())
     }
 
-    /// Sorts the rows by bucket, keeping their order.
+    /// Sorts the rows by partition and bucket, keeping their order.
     fn split(&mut self, meta: &TableMeta, rows: &RecordBatch, keyed: bool) -> Result<()> {
-        let codec = self.codec(meta)?;
-        let Scratch { keys, buckets, split, .. } = &mut self.scratch;
-        codec.buckets(meta, rows, keyed.then_some(keys), buckets)?;
-        self.codec = Some(codec);
-        for rows in split.values_mut() {
+        for rows in self.scratch.split.values_mut() {
             rows.clear();
         }
+        if meta.bucket_key.is_empty() {
+            return self.split_in_turn();
+        }
+        let codec = self.codec(meta)?;
+        let Scratch { keys, buckets, split, .. } = &mut self.scratch;
+        let keys = keyed.then_some(&*keys);
+        match &self.router {
+            None => codec.buckets(meta, rows, keys, self.table.whole()?.bucket_count(), buckets)?,
+            Some(router) => router.buckets(&codec, meta, rows, keys, buckets)?,
+        }
+        self.codec = Some(codec);
+        let places = self.router.as_ref().map(Router::rows);
         for (row, bucket) in (0_u32..).zip(buckets.iter()) {
-            split.entry(*bucket).or_default().push(row);
+            let place = places.map_or(0, |p| p.get(row as usize).copied().unwrap_or(NOWHERE));
+            if place != NOWHERE {
+                split.entry((place, *bucket)).or_default().push(row);
+            }
         }
         Ok(())
     }
 
-    /// False when the table got a newer schema before any row was written: start again.
-    fn upsert(&mut self, meta: &Arc<TableMeta>, rows: &RecordBatch, kinds: &[ChangeKind]) -> Result<bool> {
+    /// Rows without a home bucket: those of one partition go to its next bucket together.
+    fn split_in_turn(&mut self) -> Result<()> {
+        let Some(router) = &self.router else { return Err(Error::internal("rows without partitions and buckets")) };
+        let mut turns: BTreeMap<u32, u32> = BTreeMap::new();
+        for (row, place) in (0_u32..).zip(router.rows()) {
+            let partition = router.place(*place).and_then(|p| p.partition.as_ref());
+            let bucket = *turns.entry(*place).or_insert_with(|| partition.map_or(0, |p| p.next_bucket()));
+            self.scratch.split.entry((*place, bucket)).or_default().push(row);
+        }
+        Ok(())
+    }
+
+    fn keep_split(&mut self, split: BTreeMap<Home, Vec<u32>>) {
+        if split.len() <= SPLIT_KEPT_MAX {
+            self.scratch.split = split;
+        }
+    }
+
+    /// Upserts rows; returns those whose partition was dropped meanwhile, or `None` when the table got a newer schema before any row was
+    /// written: start again.
+    fn upsert(&mut self, meta: &Arc<TableMeta>, rows: &RecordBatch, kinds: &[ChangeKind]) -> Result<Option<Vec<u32>>> {
         let merger = self.merger(meta)?;
         let kinds = taken_back(&merger, kinds);
         merger.check_kinds(meta, &kinds)?;
@@ -251,7 +299,7 @@ impl TableWriter {
         self.codec = Some(codec);
         self.split(meta, rows, true)?;
         self.wait_for_room()?;
-        let scratch = std::mem::take(&mut self.scratch);
+        let mut scratch = std::mem::take(&mut self.scratch);
         let batch = Upsert {
             meta,
             merger: &merger,
@@ -262,28 +310,33 @@ impl TableWriter {
             writer: (-1, -1),
         };
         let result = self.upsert_split(&batch, &scratch.split);
+        let split = std::mem::take(&mut scratch.split);
         self.scratch = scratch;
-        match merger.unit {
-            Unit::Row(_) => result,
-            // A sum that takes a row twice is wrong.
-            Unit::Column(_) => result.map_err(|e| self.written_in_part(e)),
-        }
+        self.keep_split(split);
+        result
     }
 
-    fn upsert_split(&mut self, batch: &Upsert<'_>, split: &BTreeMap<u32, Vec<u32>>) -> Result<bool> {
-        let mut wrote = false;
-        for (bucket, wanted) in split.iter().filter(|(_, rows)| !rows.is_empty()) {
-            let home = self.table.bucket(*bucket)?.clone();
+    fn upsert_split(&mut self, batch: &Upsert<'_>, split: &BTreeMap<Home, Vec<u32>>) -> Result<Option<Vec<u32>>> {
+        let (mut wrote, mut gone) = (false, Vec::new());
+        for ((place, bucket), wanted) in split.iter().filter(|(_, rows)| !rows.is_empty()) {
+            let Some(partition) = self.partition(*place)? else {
+                let insists = |row: &&u32| !matches!(batch.kind(**row), ChangeKind::Delete | ChangeKind::UpdateBefore);
+                gone.extend(wanted.iter().filter(insists));
+                continue;
+            };
+            let home = partition.bucket(*bucket)?;
             for part in parts(wanted, batch) {
-                match home.upsert(batch, part)? {
-                    Some(placed) => self.place(*bucket, placed),
-                    None if !wrote => return Ok(false),
-                    None => self.upsert_rest(batch, &home, part)?,
+                match home.upsert(batch, part) {
+                    Ok(Some(placed)) => self.place(home, placed),
+                    Ok(None) if !wrote => return Ok(None),
+                    Ok(None) => self.upsert_rest(batch, home, part)?,
+                    Err(e) if is_partition_gone(&e) => gone.extend_from_slice(part),
+                    Err(e) => return Err(e),
                 }
                 wrote = true;
             }
         }
-        Ok(true)
+        Ok(Some(sorted(gone)))
     }
 
     /// Writes rows of one bucket as they were.
@@ -302,7 +355,7 @@ impl TableWriter {
         for part in parts(&all, &batch) {
             self.wait_for_room()?;
             match home.upsert(&batch, part)? {
-                Some(placed) => self.place(u32::try_from(home.id.bucket).unwrap_or(0), placed),
+                Some(placed) => self.place(home, placed),
                 None => self.upsert_rest(&batch, home, part)?,
             }
         }
@@ -332,11 +385,69 @@ impl TableWriter {
                 writer: (-1, -1),
             };
             if let Some(placed) = home.upsert(&batch, part)? {
-                self.place(u32::try_from(home.id.bucket).unwrap_or(0), placed);
+                self.place(home, placed);
                 return Ok(());
             }
         }
     }
+
+    /// Writes a batch, and again those of its rows whose partition was dropped meanwhile.
+    fn write_rows(&mut self, batch: &RecordBatch, kinds: &[ChangeKind]) -> Result<()> {
+        let (mut batch, mut kinds) = (batch.clone(), kinds.to_vec());
+        for _ in 0..PARTITION_TRIES {
+            let gone = self.write_once(&batch, &kinds).map_err(|e| self.written_in_part(e))?;
+            if gone.is_empty() {
+                return Ok(());
+            }
+            batch = taken(&batch, &gone)?;
+            if !kinds.is_empty() {
+                kinds = gone.iter().filter_map(|row| kinds.get(*row as usize).copied()).collect();
+            }
+        }
+        let path = &self.table.meta.get().path;
+        let message = format!("partitions of table {path} are dropped faster than they can be written to");
+        Err(Error::new(ErrorKind::Conflict, Subject::Partition, message))
+    }
+
+    fn write_once(&mut self, batch: &RecordBatch, kinds: &[ChangeKind]) -> Result<Vec<u32>> {
+        loop {
+            let meta = self.table.meta.get();
+            let columns = self.given.whole(batch, &meta)?;
+            row_check::not_null(&meta, &columns, &self.given.targets.columns, kinds)?;
+            if meta.has_primary_key() {
+                let rows = batch_of(&row_check::lenient(meta.arrow_schema()?), columns, batch.num_rows())?;
+                self.route(&meta, &rows, kinds)?;
+                if let Some(gone) = self.upsert(&meta, &rows, kinds)? {
+                    return Ok(gone);
+                }
+            } else {
+                row_check::appends_only(&meta, kinds)?;
+                let rows = batch_of(meta.arrow_schema()?, columns, batch.num_rows())?;
+                let codec = self.codec(&meta)?;
+                row_check::column_sizes(&codec, &rows, self.context.settings.row_bytes_max)?;
+                self.codec = Some(codec);
+                self.route(&meta, &rows, kinds)?;
+                return self.append(&meta, &rows);
+            }
+        }
+    }
+}
+
+/// Rows that went with their partition are nobody's loss.
+fn or_gone(settled: Result<()>) -> Result<()> {
+    settled.or_else(|e| if is_partition_gone(&e) { Ok(()) } else { Err(e) })
+}
+
+fn sorted(mut rows: Vec<u32>) -> Vec<u32> {
+    rows.sort_unstable();
+    rows
+}
+
+/// Some rows of a batch.
+fn taken(rows: &RecordBatch, wanted: &[u32]) -> Result<RecordBatch> {
+    let positions = UInt32Array::from(wanted.to_vec());
+    let columns = rows.columns().iter().map(|c| take(c, &positions, None).map_err(arrow_error));
+    batch_of(&rows.schema(), columns.collect::<Result<Vec<ArrayRef>>>()?, wanted.len())
 }
 
 /// Where what a row brought in is taken back, the row before an update is taken back too.
@@ -388,27 +499,6 @@ fn parts<'a>(rows: &'a [u32], batch: &'a Upsert<'_>) -> impl Iterator<Item = &'a
     })
 }
 
-/// Where each table column stands in the caller's batches, if there.
-fn order(meta: &TableMeta, target_columns: &[String]) -> Result<Vec<Option<usize>>> {
-    let columns = &meta.schema().columns;
-    if target_columns.is_empty() {
-        return Ok((0..columns.len()).map(Some).collect());
-    }
-    for (i, name) in target_columns.iter().enumerate() {
-        if meta.schema().index_of(name).is_none() {
-            return Err(Error::invalid(Subject::Column, format!("table {} has no column '{name}'", meta.path)));
-        }
-        if target_columns.iter().take(i).any(|n| n == name) {
-            return Err(Error::invalid(Subject::Column, format!("column '{name}' is named twice")));
-        }
-    }
-    if target_columns.len() < columns.len() && !meta.has_primary_key() {
-        let what = format!("table {} has no primary key: write all of its columns", meta.path);
-        return Err(Error::invalid(Subject::Column, what));
-    }
-    Ok(columns.iter().map(|c| target_columns.iter().position(|n| *n == c.name)).collect())
-}
-
 impl Writer for TableWriter {
     fn write(&mut self, batch: &RecordBatch, kinds: &[ChangeKind]) -> Result<()> {
         self.settle()?;
@@ -421,39 +511,19 @@ impl Writer for TableWriter {
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        loop {
-            let meta = self.table.meta.get();
-            let columns = self.columns(batch, &meta)?;
-            row_check::not_null(&meta, &columns, &self.targets.columns, kinds)?;
-            if meta.has_primary_key() {
-                let rows = batch_of(&row_check::lenient(meta.arrow_schema()?), columns, batch.num_rows())?;
-                if !self.upsert(&meta, &rows, kinds)? {
-                    continue;
-                }
-            } else {
-                row_check::appends_only(&meta, kinds)?;
-                let rows = batch_of(meta.arrow_schema()?, columns, batch.num_rows())?;
-                let codec = self.codec(&meta)?;
-                row_check::column_sizes(&codec, &rows, self.context.settings.row_bytes_max)?;
-                self.codec = Some(codec);
-                self.append(&meta, &rows)?;
-            }
-            self.written.0 += batch.num_rows() as u64;
-            self.written.1 += batch.get_array_memory_size() as u64;
-            return Ok(());
-        }
+        self.write_rows(batch, kinds)?;
+        self.written.0 += batch.num_rows() as u64;
+        self.written.1 += batch.get_array_memory_size() as u64;
+        Ok(())
     }
 
     fn flush(&mut self, timeout: Duration) -> Result<()> {
         let deadline = Instant::now() + timeout;
         let mut result = Ok(());
-        while let Some((bucket, placed)) = self.pending.pop_first() {
-            let waited = self.table.bucket(bucket).and_then(|b| b.progress.wait(placed, deadline));
-            if let Err(e) = waited {
-                if e.kind().is_retryable()
-                    && self.table.bucket(bucket).is_ok_and(|b| b.progress.settled(placed).is_none())
-                {
-                    self.pending.insert(bucket, placed);
+        while let Some((id, (bucket, placed))) = self.pending.pop_first() {
+            if let Err(e) = or_gone(bucket.progress.wait(placed, deadline)) {
+                if e.kind().is_retryable() && bucket.progress.settled(placed).is_none() {
+                    self.pending.insert(id, (bucket, placed));
                     return Err(e);
                 }
                 result = Err(e);
@@ -469,11 +539,11 @@ impl Writer for TableWriter {
             let what = format!("the log of table {} does not say what rows were before", meta.path);
             return Err(Error::unsupported(Subject::Table, what));
         }
-        let home = self.table.find(bucket)?.clone();
-        let overwrote = std::mem::replace(&mut self.targets.overwrites, true);
+        let home = self.table.find(bucket)?;
+        let overwrote = std::mem::replace(&mut self.given.targets.overwrites, true);
         self.merger = None;
         let result = undo::changes_back(&home, &meta, from, |rows, kinds| self.put_back(&meta, &home, rows, kinds));
-        self.targets.overwrites = overwrote;
+        self.given.targets.overwrites = overwrote;
         self.merger = None;
         result
     }

@@ -126,6 +126,35 @@ fn operations_on_views_reach_their_methods() {
 }
 
 #[test]
+fn operations_on_partitions_reach_their_methods() {
+    let path = r#""path":{"database":"d","table":"t"}"#;
+    for (operation, arguments, call, answer) in [
+        (
+            "create_partition",
+            &format!(r#"{{{path},"spec":{{"p":"x"}},"ignore_if_exists":true}}"#),
+            r#"create_partition d.t {"p": "x"} true"#,
+            "null",
+        ),
+        (
+            "drop_partition",
+            &format!(r#"{{{path},"spec":{{"p":"x"}},"ignore_if_missing":false}}"#),
+            r#"drop_partition d.t {"p": "x"} false"#,
+            "null",
+        ),
+        (
+            "list_partitions",
+            &format!("{{{path}}}"),
+            "list_partitions d.t {}",
+            r#"[{"partition_id":5,"values":["x"],"bucket_count":2,"created_ms":9}]"#,
+        ),
+    ] {
+        let store = store();
+        assert_eq!(admin(&store, operation, arguments).unwrap(), answer, "{operation}");
+        assert_eq!(store.seen.calls.lock().unwrap()[0], call, "{operation}");
+    }
+}
+
+#[test]
 fn a_table_is_told_with_all_that_the_store_knows() {
     let answer = admin(&store(), "table", r#"{"path":{"database":"d","table":"t"}}"#).unwrap();
     let info: sluice_api::TableInfo = serde_json::from_str(&answer).unwrap();

@@ -150,7 +150,7 @@ impl Bucket {
     /// `Busy` about `Disk` when the disk is full, else what the log says; nothing is appended then.
     pub(crate) fn append(self: &Arc<Self>, batch: &mut [u8]) -> Result<Placed> {
         let mut side = self.lock_write()?;
-        let placed = self.append_locked(&mut side, batch)?.1;
+        let placed = self.or_ended(self.append_locked(&mut side, batch))?.1;
         drop(side);
         self.context.commits.push(self);
         Ok(placed)
@@ -165,7 +165,7 @@ impl Bucket {
         if let Some(known) = self.find_sent(writer)? {
             return Ok(known);
         }
-        let appended = self.append_locked(&mut side, batch)?;
+        let appended = self.or_ended(self.append_locked(&mut side, batch))?;
         drop(side);
         self.context.commits.push(self);
         Ok(appended)

@@ -27,9 +27,17 @@ impl Bucket {
         if let Some(log) = slot.as_ref() {
             return Ok(log.clone());
         }
-        let log = Arc::new(self.open_log()?);
+        let log = Arc::new(self.or_ended(self.open_log())?);
         self.progress.advance(log.end_offset());
         Ok(slot.insert(log).clone())
+    }
+
+    /// An error of a bucket whose files are just being removed tells that it has ended, not that a file is missing.
+    pub(super) fn or_ended<T>(&self, result: Result<T>) -> Result<T> {
+        result.or_else(|e| {
+            self.progress.alive()?;
+            Err(e)
+        })
     }
 
     /// The log if it is open.
@@ -55,7 +63,7 @@ impl Bucket {
         self.progress.alive()?;
         match self.kv_if_open() {
             Some(kv) => Ok(kv),
-            None => self.open_kv(&mut *self.lock_write()?),
+            None => self.or_ended(self.open_kv(&mut *self.lock_write()?)),
         }
     }
 
@@ -140,7 +148,10 @@ impl Bucket {
     /// Notes that the log takes no more appends: writers of rows that are not durable get `why`.
     pub(super) fn break_log(&self, why: &Error) {
         let mut side = self.write.lock().unwrap_or_else(PoisonError::into_inner);
-        let failure = Failure::of(why).for_lost_rows();
+        let failure = match self.progress.alive() {
+            Err(ended) => Failure::of(&ended),
+            Ok(()) => Failure::of(why).for_lost_rows(),
+        };
         self.progress.cut(failure.clone());
         side.broken = Some(failure);
         let frozen = side.frozen.take().map_or(0, |f| f.bytes);

@@ -43,7 +43,7 @@ impl Upsert<'_> {
         self.values.get(row as usize)
     }
 
-    pub(super) fn kind(&self, row: u32) -> ChangeKind {
+    pub(crate) fn kind(&self, row: u32) -> ChangeKind {
         self.kinds.get(row as usize).copied().unwrap_or(ChangeKind::Insert)
     }
 
@@ -92,12 +92,12 @@ impl Bucket {
         if self.meta.get().schema_id() != batch.meta.schema_id() {
             return Ok(None);
         }
-        if let Some((_, placed)) = self.find_sent(batch.writer)? {
+        if let Some((_, placed)) = self.or_ended(self.find_sent(batch.writer))? {
             return Ok(Some(placed));
         }
-        let kv = self.open_kv(&mut side)?;
+        let kv = self.or_ended(self.open_kv(&mut side))?;
         let mut scratch = std::mem::take(&mut side.scratch);
-        let placed = self.merge_rows(&mut side, &mut scratch, &kv, batch, rows);
+        let placed = self.or_ended(self.merge_rows(&mut side, &mut scratch, &kv, batch, rows));
         if placed.is_ok() && scratch.bytes() < SCRATCH_KEPT_BYTES {
             side.scratch = scratch;
         }

@@ -1,9 +1,10 @@
 //! The catalog's file: one line of magic, version, length and CRC-32C, then JSON. Replaced whole, never changed in place.
 
-use super::state::{Database, State};
+use super::partitions::Partitions;
+use super::state::{Database, Ids, State};
 use super::table::TableMeta;
 use serde::{Deserialize, Serialize};
-use sluice_api::{DatabaseInfo, TableInfo, ViewInfo};
+use sluice_api::{DatabaseInfo, PartitionInfo, TableInfo, ViewInfo};
 use sluice_base::{Error, Result, SchemaId, Subject};
 use sluice_row::Schema;
 use std::collections::BTreeMap;
@@ -11,14 +12,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 const MAGIC: &str = "SLUICE-CATALOG";
-/// Version 2 knows views.
-const VERSION: u32 = 2;
+/// Version 2 knows views, version 3 partitions.
+const VERSION: u32 = 3;
 const OLDEST_VERSION: u32 = 1;
 const FIRST_LINE_BYTES_MAX: usize = 100;
 
 #[derive(Serialize, Deserialize)]
 struct Root {
     next_table_id: i64,
+    #[serde(default)]
+    next_partition_id: i64,
     databases: Vec<DatabaseEntry>,
 }
 
@@ -35,6 +38,8 @@ struct DatabaseEntry {
 struct TableEntry {
     info: TableInfo,
     schemas: BTreeMap<i16, Schema>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    partitions: Vec<PartitionInfo>,
 }
 
 /// The file's bytes.
@@ -45,6 +50,7 @@ pub(super) fn encode(state: &State) -> Result<Vec<u8>> {
     let table = |meta: &Arc<TableMeta>| TableEntry {
         info: meta.info.clone(),
         schemas: meta.schemas.iter().map(|(id, s)| (id.0, s.clone())).collect(),
+        partitions: meta.partitions.values().cloned().collect(),
     };
     let database = |(name, d): (&String, &Database)| DatabaseEntry {
         name: name.clone(),
@@ -52,7 +58,11 @@ pub(super) fn encode(state: &State) -> Result<Vec<u8>> {
         tables: d.tables.values().map(table).collect(),
         views: d.views.values().map(|v| ViewInfo::clone(v)).collect(),
     };
-    let root = Root { next_table_id: state.next_table_id, databases: state.databases.iter().map(database).collect() };
+    let root = Root {
+        next_table_id: state.next.table,
+        next_partition_id: state.next.partition,
+        databases: state.databases.iter().map(database).collect(),
+    };
     let body = serde_json::to_vec(&root).map_err(|e| Error::internal("the catalog has no JSON form").with_source(e))?;
     let mut out = format!("{MAGIC} {VERSION} {} {:08x}\n", body.len(), crc32c::crc32c(&body)).into_bytes();
     out.extend_from_slice(&body);
@@ -107,18 +117,20 @@ fn newer(path: &Path, version: u32) -> Error {
 }
 
 fn state_of(root: Root) -> Result<State> {
-    let mut state = State { next_table_id: root.next_table_id, databases: BTreeMap::new() };
+    let next = Ids { table: root.next_table_id, partition: root.next_partition_id };
+    let mut state = State { next, databases: BTreeMap::new() };
     for entry in root.databases {
         let mut tables = BTreeMap::new();
         for table in entry.tables {
-            if table.info.path.database != entry.name || table.info.table_id >= state.next_table_id {
+            if table.info.path.database != entry.name || table.info.table_id >= next.table {
                 return Err(Error::corrupt(format!(
                     "table {} does not belong into database {}",
                     table.info.path, entry.name
                 )));
             }
             let schemas = table.schemas.into_iter().map(|(id, s)| (SchemaId(id), s)).collect();
-            let meta = TableMeta::new(table.info, schemas)?;
+            let partitions = partitions_of(&table.info, table.partitions, next.partition)?;
+            let meta = TableMeta::new(table.info, schemas)?.with_partitions(Arc::new(partitions));
             tables.insert(meta.path.table.clone(), Arc::new(meta));
         }
         let mut database = Database { info: entry.info, tables, views: BTreeMap::new() };
@@ -131,4 +143,20 @@ fn state_of(root: Root) -> Result<State> {
         state.databases.insert(entry.name, database);
     }
     Ok(state)
+}
+
+fn partitions_of(table: &TableInfo, list: Vec<PartitionInfo>, next_id: i64) -> Result<Partitions> {
+    let mut partitions = Partitions::new();
+    let mut ids = std::collections::BTreeSet::new();
+    for partition in list {
+        let name = partition.name();
+        let fits = partition.values.len() == table.descriptor.partition_key.len()
+            && (0..next_id).contains(&partition.partition_id)
+            && partition.bucket_count > 0
+            && ids.insert(partition.partition_id);
+        if !fits || partitions.insert(name.clone(), partition).is_some() {
+            return Err(Error::corrupt(format!("partition '{name}' does not belong into table {}", table.path)));
+        }
+    }
+    Ok(partitions)
 }

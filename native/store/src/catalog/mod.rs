@@ -1,16 +1,18 @@
-//! The durable list of databases, tables and views.
+//! The durable list of databases, tables, their partitions, and views.
 //!
 //! Readers share one immutable [`State`]; a change is made on a copy, written to disk, and only then shown. Changes go one at a
 //! time under the [`Change`]'s lock, which is taken before any lock of the engine.
 
 mod file;
+mod partitions;
 mod state;
 mod table;
 #[cfg(test)]
 mod tests;
 mod views;
 
-pub(crate) use state::State;
+pub(crate) use partitions::{no_partition, partition_exists, shown};
+pub(crate) use state::{Ids, State};
 pub use table::{LakeOptions, LogOptions, TableMeta};
 
 use sluice_base::{Clock, Error, ErrorKind, Fs, Result};
@@ -24,8 +26,8 @@ pub(crate) struct Catalog {
     clock: Arc<dyn Clock>,
     path: PathBuf,
     state: RwLock<Arc<State>>,
-    /// Held for the length of a change; the lowest table id that no attempt has used yet.
-    next_table_id: Mutex<i64>,
+    /// Held for the length of a change; the lowest ids that no attempt has used yet.
+    next_ids: Mutex<Ids>,
 }
 
 impl Catalog {
@@ -44,8 +46,8 @@ impl Catalog {
             Err(e) if e.kind() == ErrorKind::NotFound => return Err(missing(&path)),
             Err(e) => return Err(e),
         };
-        let next_table_id = Mutex::new(state.next_table_id);
-        Ok(Self { fs, clock, path, state: RwLock::new(Arc::new(state)), next_table_id })
+        let next_ids = Mutex::new(state.next);
+        Ok(Self { fs, clock, path, state: RwLock::new(Arc::new(state)), next_ids })
     }
 
     /// Everything as it is now.
@@ -56,9 +58,9 @@ impl Catalog {
     /// Begins a change; waits for a running one.
     pub(crate) fn change(&self) -> Change<'_> {
         // A panic inside a change leaves nothing half-done: the shared state is replaced whole or not at all.
-        let ids = self.next_table_id.lock().unwrap_or_else(PoisonError::into_inner);
+        let ids = self.next_ids.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = State::clone(&self.state());
-        state.next_table_id = state.next_table_id.max(*ids);
+        state.next = state.next.max(*ids);
         Change { catalog: self, ids, now_ms: self.clock.now_ms(), state }
     }
 }
@@ -73,7 +75,7 @@ fn missing(path: &Path) -> Error {
 /// One change under way: `state` is a copy to work on.
 pub(crate) struct Change<'a> {
     catalog: &'a Catalog,
-    ids: MutexGuard<'a, i64>,
+    ids: MutexGuard<'a, Ids>,
     /// The time that the change carries.
     pub(crate) now_ms: i64,
     /// What will be, once committed.
@@ -106,7 +108,7 @@ impl Change<'_> {
 
 impl Drop for Change<'_> {
     fn drop(&mut self) {
-        // A table's id is spent even when its creation fails: the attempt may have left a directory of that name behind.
-        *self.ids = self.state.next_table_id;
+        // An id is spent even when its creation fails: the attempt may have left a directory of that name behind.
+        *self.ids = self.state.next;
     }
 }

@@ -1,7 +1,8 @@
 //! All databases, tables and views at one moment, and the changes that make the next moment out of it. Knows no disk.
 
 use super::table::TableMeta;
-use crate::ddl::{self, Alteration, BucketLimits};
+use crate::ddl::{self, Alteration, Limits};
+use crate::names::{check_database, check_path};
 use sluice_api::{DatabaseInfo, TableChange, TableInfo, ViewInfo};
 use sluice_base::{Error, ErrorKind, Result, SchemaId, Subject, TableId};
 use sluice_row::{DatabaseDescriptor, TableDescriptor, TablePath};
@@ -34,18 +35,31 @@ impl Database {
     }
 }
 
+/// Ids that are free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Ids {
+    pub(crate) table: i64,
+    pub(crate) partition: i64,
+}
+
+impl Ids {
+    pub(crate) fn max(self, other: Self) -> Self {
+        Self { table: self.table.max(other.table), partition: self.partition.max(other.partition) }
+    }
+}
+
 /// Everything that the catalog's file holds. Cloning copies the maps, not the tables.
 #[derive(Debug, Clone)]
 pub(crate) struct State {
-    /// The id of the next table; ids are never used twice.
-    pub(crate) next_table_id: i64,
+    /// The next ids; none is ever used twice.
+    pub(crate) next: Ids,
     pub(crate) databases: BTreeMap<String, Database>,
 }
 
 impl State {
     /// A new store's: only the built-in database.
     pub(crate) fn new(now_ms: i64) -> Self {
-        let mut state = Self { next_table_id: 0, databases: BTreeMap::new() };
+        let mut state = Self { next: Ids::default(), databases: BTreeMap::new() };
         state.put_database(
             BUILT_IN_DATABASE,
             &DatabaseDescriptor { version: 1, ..DatabaseDescriptor::default() },
@@ -95,7 +109,7 @@ impl State {
         ignore_if_exists: bool,
         now_ms: i64,
     ) -> Result<bool> {
-        ddl::check_database(name)?;
+        check_database(name)?;
         if self.databases.contains_key(name) {
             let exists =
                 || Error::new(ErrorKind::AlreadyExists, Subject::Database, format!("Database {name} already exists."));
@@ -169,12 +183,12 @@ impl State {
         &mut self,
         path: &TablePath,
         descriptor: &TableDescriptor,
-        limits: BucketLimits,
+        limits: Limits,
         ignore_if_exists: bool,
         now_ms: i64,
     ) -> Result<Option<Arc<TableMeta>>> {
-        ddl::check_path(path)?;
-        let id = self.next_table_id;
+        check_path(path)?;
+        let id = self.next.table;
         let database = self.database_mut(&path.database)?;
         if database.tables.contains_key(&path.table) && ignore_if_exists {
             return Ok(None);
@@ -193,8 +207,9 @@ impl State {
         };
         let meta = Arc::new(TableMeta::new(info, schemas)?);
         database.tables.insert(path.table.clone(), meta.clone());
-        self.next_table_id += 1;
-        Ok(Some(meta))
+        self.next.table += 1;
+        let followed = self.follow_clock(&meta, limits, now_ms)?;
+        Ok(Some(followed.unwrap_or(meta)))
     }
 
     /// Removes a table and returns its id; `None` when it was missing and that is fine.
@@ -221,6 +236,7 @@ impl State {
         &mut self,
         path: &TablePath,
         changes: &[TableChange],
+        limits: Limits,
         ignore_if_missing: bool,
         now_ms: i64,
     ) -> Result<Option<Arc<TableMeta>>> {
@@ -228,7 +244,7 @@ impl State {
             Err(_) if ignore_if_missing => return Ok(None),
             other => other?.clone(),
         };
-        let altered = ddl::alter(&meta.info.descriptor, changes)
+        let altered = ddl::alter(&meta.info.descriptor, changes, limits)
             .map_err(|e| e.context(format_args!("cannot alter table {path}")))?;
         let mut info = meta.info.clone();
         let mut schemas = meta.schemas.clone();
@@ -248,9 +264,10 @@ impl State {
                 info.descriptor = descriptor;
             }
         }
-        let meta = Arc::new(TableMeta::new(info, schemas)?);
+        let meta = Arc::new(TableMeta::new(info, schemas)?.with_partitions(meta.partitions.clone()));
         self.database_mut(&path.database)?.tables.insert(path.table.clone(), meta.clone());
-        Ok(Some(meta))
+        let followed = self.follow_clock(&meta, limits, now_ms)?;
+        Ok(Some(followed.unwrap_or(meta)))
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! A [`TableMeta`] never changes; ALTER TABLE makes a new one.
 
+use super::partitions::Partitions;
+use crate::auto_partition::AutoPartition;
 use crate::ddl::merging::Merging;
 use crate::ddl::options;
 use arrow_schema::SchemaRef;
@@ -10,6 +12,7 @@ use sluice_base::{Error, Result, SchemaId, TableId};
 use sluice_log::Compression;
 use sluice_row::{BucketFunction, KeyFormat, Schema, TablePath, arrow_schema};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How a table's log is kept.
@@ -47,6 +50,14 @@ pub struct TableMeta {
     pub bucket_function: BucketFunction,
     /// Positions of the primary key's columns in the newest schema, in key order; empty for a log table.
     pub primary_key: Vec<usize>,
+    /// Positions of the primary key's columns that are no partition columns: what rows of one partition are kept by.
+    pub row_key: Vec<usize>,
+    /// Positions of the partition columns, in order; empty when the table has no partitions.
+    pub partition_key: Vec<usize>,
+    /// Its partitions by name.
+    pub(crate) partitions: Arc<Partitions>,
+    /// How its partitions follow the clock.
+    pub(crate) auto: Option<AutoPartition>,
     /// Positions of the bucket key's columns, in key order; empty when rows have no home bucket.
     pub bucket_key: Vec<usize>,
     /// How the log is kept.
@@ -58,7 +69,7 @@ pub struct TableMeta {
 }
 
 impl TableMeta {
-    /// Derives everything from a table's description and its schemas.
+    /// Derives everything from a table's description and its schemas. Partitions it has none yet.
     ///
     /// # Errors
     /// `Corrupt` when the parts do not fit each other, which only a damaged catalog can bring about.
@@ -73,6 +84,7 @@ impl TableMeta {
         let position =
             |name: &String| schema.index_of(name).ok_or_else(|| misfit(&format!("key column '{name}' is missing")));
         let primary_key = schema.primary_key.iter().map(position).collect::<Result<Vec<_>>>()?;
+        let partition_key = info.descriptor.partition_key.iter().map(position).collect::<Result<Vec<_>>>()?;
         let bucket_key = info.descriptor.bucket_key.iter().map(position).collect::<Result<Vec<_>>>()?;
         Ok(Self {
             id: TableId(info.table_id),
@@ -85,12 +97,22 @@ impl TableMeta {
             },
             merging: Merging::of(&info.descriptor)?,
             lake: options::lake_freshness(&info.descriptor.properties)?.map(|freshness| LakeOptions { freshness }),
+            row_key: primary_key.iter().copied().filter(|i| !partition_key.contains(i)).collect(),
+            partition_key,
+            partitions: Arc::default(),
+            auto: AutoPartition::of(&info.descriptor)?,
             primary_key,
             bucket_key,
             schemas,
             path,
             info,
         })
+    }
+
+    /// The same table with these partitions.
+    pub(crate) fn with_partitions(mut self, partitions: Arc<Partitions>) -> Self {
+        self.partitions = partitions;
+        self
     }
 
     /// The newest schema.
@@ -125,7 +147,13 @@ impl TableMeta {
         options::lake_system_columns(&self.info.descriptor.properties)
     }
 
-    /// Number of buckets.
+    /// Whether the table has partition columns.
+    #[must_use]
+    pub fn is_partitioned(&self) -> bool {
+        !self.partition_key.is_empty()
+    }
+
+    /// Number of buckets; of each partition that is created from now on, if the table has partitions.
     #[must_use]
     pub fn bucket_count(&self) -> i32 {
         self.info.bucket_count()

@@ -2,7 +2,7 @@
 
 use super::file::{decode, encode};
 use super::state::State;
-use crate::ddl::BucketLimits;
+use crate::ddl::Limits;
 use sluice_api::TableChange;
 use sluice_base::{ErrorKind, Subject};
 use sluice_row::{
@@ -50,7 +50,7 @@ fn view() -> ViewDescriptor {
 
 fn sample() -> State {
     let mut state = State::new(1);
-    let limits = BucketLimits { default: 1, max: 4096 };
+    let limits = Limits { buckets_default: 1, buckets_max: 4096, partitions_max: 1000 };
     state.create_database("d", &DatabaseDescriptor::default(), false, 2).unwrap();
     let map = TypeRoot::Map(
         Box::new(DataType::new(TypeRoot::String)),
@@ -62,7 +62,12 @@ fn sample() -> State {
     }
     state.create_view(&TablePath::new("d", "v"), &view(), false, 5).unwrap();
     let added = TableChange::AddColumn { column: column("z", TypeRoot::Bytes) };
-    state.alter_table(&TablePath::new("d", "kv"), &[added], false, 4).unwrap();
+    state.alter_table(&TablePath::new("d", "kv"), &[added], limits, false, 4).unwrap();
+    let mut by_day = table(vec![column("v", TypeRoot::Int), column("day", TypeRoot::String)], &[]);
+    by_day.partition_key = vec!["day".to_owned(), "v".to_owned()];
+    let parts = state.create_table(&TablePath::new("d", "parts"), &by_day, limits, false, 5).unwrap().unwrap();
+    let wanted = [["x", "1"], ["y", "2"]].map(|v| v.map(str::to_owned).to_vec());
+    state.create_partitions(&parts, &wanted, limits, 6).unwrap().unwrap();
     state
 }
 
@@ -79,6 +84,10 @@ fn comes_back_equal() {
     let kv = read.table(&TablePath::new("d", "kv")).unwrap();
     assert_eq!((kv.id.0, kv.schema_id().0, kv.schemas.len()), (1, 2, 2));
     assert_eq!((&kv.primary_key[..], &kv.bucket_key[..]), (&[1, 0][..], &[1, 0][..]));
+    let parts = read.table(&TablePath::new("d", "parts")).unwrap();
+    assert_eq!(parts.partition_key, [1, 0]);
+    assert_eq!(parts.partitions.keys().collect::<Vec<_>>(), ["x$1", "y$2"]);
+    assert_eq!((parts.partitions["y$2"].partition_id, read.next.partition), (1, 2));
 }
 
 #[test]
@@ -116,9 +125,9 @@ fn every_cut_is_noticed() {
 
 #[test]
 fn a_newer_format_is_refused_by_name() {
-    let e = decode(path(), b"SLUICE-CATALOG 3 0 00000000\n").unwrap_err();
+    let e = decode(path(), b"SLUICE-CATALOG 4 0 00000000\n").unwrap_err();
     assert_eq!((e.kind(), e.subject()), (ErrorKind::Unsupported, Subject::Store));
-    assert!(e.message().contains("format 3") && e.message().contains("newer Sluice"), "{e}");
+    assert!(e.message().contains("format 4") && e.message().contains("newer Sluice"), "{e}");
 }
 
 #[test]
@@ -126,17 +135,22 @@ fn content_that_contradicts_itself_is_refused() {
     let text = String::from_utf8(encode(&sample()).unwrap()).unwrap();
     let body = text.split_once('\n').unwrap().1;
     for (from, to) in [
-        (r#""next_table_id":2"#, r#""next_table_id":1"#),
+        (r#""next_table_id":3"#, r#""next_table_id":2"#),
         (r#""schema_id":2"#, r#""schema_id":1"#),
         (r#""primary_key":["b","a"]"#, r#""primary_key":["b","x"]"#),
         (r#""database":"d""#, r#""database":"e""#),
         (r#""database":"d","table":"v""#, r#""database":"d","table":"kv""#),
         (r#""table.kv.format-version":"2""#, r#""table.kv.format-version":"7""#),
+        (r#""next_partition_id":2"#, r#""next_partition_id":1"#),
+        (r#""values":["y","2"]"#, r#""values":["y"]"#),
+        (r#""values":["y","2"]"#, r#""values":["x","1"]"#),
+        (r#""partition_id":1"#, r#""partition_id":0"#),
+        (r#""partition_key":["day","v"]"#, r#""partition_key":["day","w"]"#),
         (r#""type":"BYTES""#, r#""type":"BITES""#),
     ] {
         assert!(body.contains(from), "{from}");
         let body = body.replace(from, to);
-        let whole = format!("SLUICE-CATALOG 1 {} {:08x}\n{body}", body.len(), crc32c::crc32c(body.as_bytes()));
+        let whole = format!("SLUICE-CATALOG 3 {} {:08x}\n{body}", body.len(), crc32c::crc32c(body.as_bytes()));
         let e = decode(path(), whole.as_bytes()).unwrap_err();
         assert!(e.message().contains("/s/catalog"), "{e}");
     }
@@ -148,14 +162,18 @@ fn old_versions_open() {
     let fixture = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
     let written = encode(&sample()).unwrap();
     if std::env::var_os("SLUICE_BLESS").is_some() {
-        std::fs::write(fixture("catalog.v2"), &written).unwrap();
+        std::fs::write(fixture("catalog.v3"), &written).unwrap();
     }
     assert!(
-        written == std::fs::read(fixture("catalog.v2")).unwrap(),
-        "the bytes of version 2 changed: that needs a version 3"
+        written == std::fs::read(fixture("catalog.v3")).unwrap(),
+        "the bytes of version 3 changed: that needs a version 4"
     );
-    let old = decode(path(), &std::fs::read(fixture("catalog.v1")).unwrap()).unwrap();
-    assert!(old.view(&TablePath::new("d", "v")).is_err());
-    assert_eq!(old.table(&TablePath::new("d", "kv")).unwrap().schemas.len(), 2);
-    assert!(encode(&old).unwrap().starts_with(b"SLUICE-CATALOG 2 "));
+    for (name, views) in [("catalog.v1", 0), ("catalog.v2", 1)] {
+        let old = decode(path(), &std::fs::read(fixture(name)).unwrap()).unwrap();
+        assert_eq!((old.databases["d"].views.len(), old.next.table, old.next.partition), (views, 2, 0), "{name}");
+        let kv = old.table(&TablePath::new("d", "kv")).unwrap();
+        assert_eq!((kv.schemas.len(), kv.partitions.len()), (2, 0), "{name}");
+        assert!(encode(&old).unwrap().starts_with(b"SLUICE-CATALOG 3 "), "{name}");
+    }
+    assert_eq!(decode(path(), b"SLUICE-CATALOG 0 0 00000000\n").unwrap_err().kind(), ErrorKind::Corrupt);
 }

@@ -1,7 +1,7 @@
 //! The views among the catalog's state, and their changes.
 
 use super::state::State;
-use crate::ddl;
+use crate::names::check_path;
 use sluice_api::ViewInfo;
 use sluice_base::{Error, ErrorKind, Result, Subject};
 use sluice_row::{TablePath, ViewDescriptor};
@@ -30,7 +30,7 @@ impl State {
         ignore_if_exists: bool,
         now_ms: i64,
     ) -> Result<bool> {
-        ddl::check_path(path)?;
+        check_path(path)?;
         check(path, descriptor)?;
         let database = self.database_mut(&path.database)?;
         if database.views.contains_key(&path.table) && ignore_if_exists {
@@ -81,7 +81,7 @@ impl State {
         now_ms: i64,
     ) -> Result<bool> {
         let to = TablePath::new(path.database.as_str(), new_name);
-        ddl::check_path(&to)?;
+        check_path(&to)?;
         let Some(mut info) = self.known_view(path, ignore_if_missing)? else { return Ok(false) };
         if to == *path {
             return Ok(false);

@@ -1,13 +1,15 @@
 //! ALTER TABLE: a list of changes applied to a table's description, all or none.
 
+use super::create::{Limits, settle_bucket_count};
 use super::merging::{self, Merging};
-use super::{columns, options};
+use super::{columns, options, partition};
 use sluice_api::TableChange;
 use sluice_base::{Error, Result, Subject};
 use sluice_row::{Column, Schema, TableDescriptor};
 
+const BUCKET_COUNT: &str = "bucket.num";
 /// Custom keys that stand for the table's shape and cannot change.
-const FIXED_KEYS: &[&str] = &["bucket.num", "bucket.key", "auto-increment.fields", "bootstrap.servers"];
+const FIXED_KEYS: &[&str] = &[BUCKET_COUNT, "bucket.key", "auto-increment.fields", "bootstrap.servers"];
 
 /// What a list of changes comes to.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,7 +26,7 @@ pub(crate) enum Alteration {
 ///
 /// # Errors
 /// `Invalid` or `Unsupported` naming the column or option; then none of the changes holds.
-pub(crate) fn alter(table: &TableDescriptor, changes: &[TableChange]) -> Result<Alteration> {
+pub(crate) fn alter(table: &TableDescriptor, changes: &[TableChange], limits: Limits) -> Result<Alteration> {
     let columns_added = changes.iter().filter(|c| matches!(c, TableChange::AddColumn { .. })).count();
     if columns_added != 0 && columns_added != changes.len() {
         return Err(Error::invalid(
@@ -35,13 +37,14 @@ pub(crate) fn alter(table: &TableDescriptor, changes: &[TableChange]) -> Result<
     let mut altered = table.clone();
     for change in changes {
         match change {
-            TableChange::Set { key, value } => set(&mut altered, key, Some(value))?,
-            TableChange::Reset { key } => set(&mut altered, key, None)?,
+            TableChange::Set { key, value } => set(&mut altered, key, Some(value), limits)?,
+            TableChange::Reset { key } => set(&mut altered, key, None, limits)?,
             TableChange::AddColumn { column } => add_column(&mut altered.schema, column)?,
         }
     }
     if columns_added == 0 {
         options::check(&altered.properties, !altered.schema.primary_key.is_empty())?;
+        partition::check_auto(&altered, limits)?;
     }
     Merging::of(&altered)?;
     Ok(match () {
@@ -51,7 +54,10 @@ pub(crate) fn alter(table: &TableDescriptor, changes: &[TableChange]) -> Result<
     })
 }
 
-fn set(table: &mut TableDescriptor, key: &str, value: Option<&String>) -> Result<()> {
+fn set(table: &mut TableDescriptor, key: &str, value: Option<&String>, limits: Limits) -> Result<()> {
+    if key == BUCKET_COUNT && !table.partition_key.is_empty() {
+        return set_bucket_count(table, value, limits);
+    }
     let own = key.starts_with(options::PREFIX);
     if own {
         options::check_known(key)?;
@@ -69,6 +75,17 @@ fn set(table: &mut TableDescriptor, key: &str, value: Option<&String>) -> Result
         None => map.remove(key),
     };
     Ok(())
+}
+
+/// The number of buckets of partitions that are created from now on; each partition keeps its own.
+fn set_bucket_count(table: &mut TableDescriptor, value: Option<&String>, limits: Limits) -> Result<()> {
+    table.bucket_count = match value {
+        None => None,
+        Some(text) => Some(text.trim().parse().map_err(|_| {
+            Error::invalid(Subject::Option, format!("option '{BUCKET_COUNT}' = '{text}' is not a whole number"))
+        })?),
+    };
+    settle_bucket_count(table, limits)
 }
 
 fn add_column(schema: &mut Schema, column: &Column) -> Result<()> {

@@ -1,30 +1,34 @@
 //! CREATE TABLE: what a user said becomes what the store keeps, or one sentence says why not.
 
 use super::merging::{self, Merging};
-use super::{columns, keys, options};
+use super::{columns, keys, options, partition};
+use crate::auto_partition::{self, AutoPartition};
 use sluice_base::{Error, Result, Subject};
 use sluice_row::TableDescriptor;
 use std::collections::BTreeMap;
 
-/// How many buckets a table gets and may have.
+/// How many buckets and partitions a table gets and may have.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct BucketLimits {
-    /// When the table does not say.
-    pub(crate) default: i32,
-    /// At most.
-    pub(crate) max: i32,
+pub(crate) struct Limits {
+    /// Buckets when the table does not say.
+    pub(crate) buckets_default: i32,
+    /// Buckets at most.
+    pub(crate) buckets_max: i32,
+    /// Partitions at most.
+    pub(crate) partitions_max: usize,
 }
 
 /// Checks every rule, fills in defaults, gives ids to columns.
 ///
 /// # Errors
 /// `Invalid` or `Unsupported` naming the column or option at fault.
-pub(crate) fn create(mut table: TableDescriptor, limits: BucketLimits) -> Result<TableDescriptor> {
+pub(crate) fn create(mut table: TableDescriptor, limits: Limits) -> Result<TableDescriptor> {
     table.version = 1;
     table.schema.version = 1;
     sort_options(&mut table);
     columns::check(&mut table.schema)?;
     keys::check_primary_key(&mut table.schema)?;
+    partition::check_key(&table)?;
     refuse_later_work(&table)?;
     keys::settle_bucket_key(&mut table)?;
     settle_bucket_count(&mut table, limits)?;
@@ -32,7 +36,8 @@ pub(crate) fn create(mut table: TableDescriptor, limits: BucketLimits) -> Result
     options::check(&table.properties, has_primary_key)?;
     merging::settle(&mut table)?;
     Merging::of(&table)?;
-    fill_in(&mut table.properties, has_primary_key);
+    fill_in(&mut table, has_primary_key);
+    partition::check_auto(&table, limits)?;
     columns::forget_ids(&mut table.schema);
     table.schema.assign_ids();
     Ok(table)
@@ -47,12 +52,6 @@ fn sort_options(table: &mut TableDescriptor) {
 }
 
 fn refuse_later_work(table: &TableDescriptor) -> Result<()> {
-    if let Some(first) = table.partition_key.first() {
-        return Err(Error::unsupported(
-            Subject::Table,
-            format!("PARTITIONED BY ('{first}', …): partitioned tables are not supported yet"),
-        ));
-    }
     let named = table.schema.auto_increment.first().or_else(|| table.custom_properties.get("auto-increment.fields"));
     if let Some(column) = named {
         return Err(Error::unsupported(
@@ -63,28 +62,37 @@ fn refuse_later_work(table: &TableDescriptor) -> Result<()> {
     Ok(())
 }
 
-fn settle_bucket_count(table: &mut TableDescriptor, limits: BucketLimits) -> Result<()> {
-    let count = *table.bucket_count.get_or_insert(limits.default);
+/// Fills the number of buckets in, and refuses one that no table can have.
+///
+/// # Errors
+/// `Invalid` about `Option`.
+pub(super) fn settle_bucket_count(table: &mut TableDescriptor, limits: Limits) -> Result<()> {
+    let count = *table.bucket_count.get_or_insert(limits.buckets_default);
     if count < 1 {
         return Err(Error::invalid(
             Subject::Option,
             format!("'bucket.num' = {count}: a table needs at least 1 bucket"),
         ));
     }
-    if count > limits.max {
-        let message = format!("'bucket.num' = {count} is more than the maximum of {} ('max.bucket.num')", limits.max);
+    if count > limits.buckets_max {
+        let message =
+            format!("'bucket.num' = {count} is more than the maximum of {} ('max.bucket.num')", limits.buckets_max);
         return Err(Error::invalid(Subject::Option, message));
     }
     Ok(())
 }
 
-fn fill_in(properties: &mut BTreeMap<String, String>, has_primary_key: bool) {
+fn fill_in(table: &mut TableDescriptor, has_primary_key: bool) {
+    let nothing_ahead = table.partition_key.len() > 1 && AutoPartition::is_on(&table.properties);
     let mut put = |key: &str, value: &str| {
-        properties.entry(key.to_owned()).or_insert_with(|| value.to_owned());
+        table.properties.entry(key.to_owned()).or_insert_with(|| value.to_owned());
     };
     put(options::REPLICATION_FACTOR, "1");
     put(options::DATALAKE_FORMAT, "paimon");
     if has_primary_key {
         put(options::KV_FORMAT_VERSION, "2");
+    }
+    if nothing_ahead {
+        put(auto_partition::NUM_PRECREATE, "0");
     }
 }

@@ -27,10 +27,19 @@ pub(crate) fn check_primary_key(schema: &mut Schema) -> Result<()> {
 /// `Invalid` about `Column`, naming it.
 pub(crate) fn settle_bucket_key(table: &mut TableDescriptor) -> Result<()> {
     if table.bucket_key.is_empty() {
-        table.bucket_key.clone_from(&table.schema.primary_key);
+        table.bucket_key = physical_key(table).cloned().collect();
         return Ok(());
     }
     check_distinct(&table.bucket_key, "bucket key")?;
+    if let Some(name) = table.bucket_key.iter().find(|n| table.partition_key.contains(n)) {
+        return Err(Error::invalid(
+            Subject::Column,
+            format!(
+                "the bucket key shouldn't include any column in partition keys ({}), but it has '{name}'; take it out of 'bucket.key'",
+                table.partition_key.join(", ")
+            ),
+        ));
+    }
     let primary_key = &table.schema.primary_key;
     for name in &table.bucket_key {
         let Some(column) = table.schema.columns.iter().find(|c| c.name == *name) else {
@@ -53,7 +62,16 @@ pub(crate) fn settle_bucket_key(table: &mut TableDescriptor) -> Result<()> {
     Ok(())
 }
 
-fn check_distinct(names: &[String], what: &str) -> Result<()> {
+/// The primary key without the partition columns: what tells rows of one partition apart.
+pub(crate) fn physical_key(table: &TableDescriptor) -> impl Iterator<Item = &String> {
+    table.schema.primary_key.iter().filter(|name| !table.partition_key.contains(name))
+}
+
+/// Refuses a column that is named twice.
+///
+/// # Errors
+/// `Invalid` about `Column`.
+pub(super) fn check_distinct(names: &[String], what: &str) -> Result<()> {
     let twice = names.iter().enumerate().find(|(i, n)| names.iter().take(*i).any(|m| m == *n));
     match twice {
         Some((_, name)) => Err(Error::invalid(Subject::Column, format!("the {what} names column '{name}' twice"))),
@@ -61,7 +79,7 @@ fn check_distinct(names: &[String], what: &str) -> Result<()> {
     }
 }
 
-fn missing(name: &str, what: &str) -> Error {
+pub(super) fn missing(name: &str, what: &str) -> Error {
     Error::invalid(Subject::Column, format!("the {what} names column '{name}', which the table does not have"))
 }
 

@@ -1,4 +1,4 @@
-//! The rules of CREATE and ALTER: names, columns, keys, options, and the defaults that the store fills in.
+//! The rules of CREATE and ALTER: columns, keys, partitions, options, and the defaults that the store fills in.
 //!
 //! Pure: descriptors in, descriptors or one clear sentence out. Nothing here touches the disk or the catalog.
 
@@ -7,9 +7,9 @@ mod columns;
 mod create;
 mod keys;
 pub(crate) mod merging;
-mod names;
 pub(crate) mod options;
+mod partition;
 
 pub(crate) use alter::{Alteration, alter};
-pub(crate) use create::{BucketLimits, create};
-pub(crate) use names::{check_database, check_path};
+pub(crate) use create::{Limits, create};
+pub(crate) use partition::{full_spec, partial_spec};

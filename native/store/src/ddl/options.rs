@@ -3,6 +3,8 @@
 //! Owns the one table from which checking, defaults, the hint for a misspelt key and the second half of
 //! `docs/settings.md` come. Keys outside `table.*` are custom properties; they are kept byte for byte and never judged here.
 
+use super::keys::physical_key;
+use crate::auto_partition;
 use crate::hint::nearest;
 use sluice_base::{Error, Result, Subject, parse_duration};
 use sluice_log::{Compression, ZstdLevel};
@@ -34,7 +36,6 @@ const LOG_TTL: &str = "table.log.ttl";
 const LOG_LOCAL_TTL: &str = "table.log.local-ttl";
 const LOG_COMPRESSION: &str = "table.log.arrow.compression.type";
 const LOG_ZSTD_LEVEL: &str = "table.log.arrow.compression.zstd.level";
-const AUTO_PARTITION: &str = "table.auto-partition.enabled";
 
 enum Kind {
     Bool,
@@ -83,13 +84,13 @@ impl TableOption {
 #[rustfmt::skip]
 const OPTIONS: &[TableOption] = &[
     TableOption::new("table.auto-increment.cache-size", Kind::Int { min: 1, max: i64::MAX }, "100000", "Ids that a bucket reserves at once."),
-    TableOption::new(AUTO_PARTITION, Kind::Bool, "false", "Creates and expires partitions by the clock.").alterable(),
-    TableOption::new("table.auto-partition.key", Kind::Text, "", "The partition column that holds the time."),
-    TableOption::new("table.auto-partition.num-precreate", Kind::Int { min: 0, max: INT_MAX }, "2", "Partitions created ahead.").alterable(),
-    TableOption::new("table.auto-partition.num-retention", Kind::Int { min: -INT_MAX - 1, max: INT_MAX }, "7", "Past partitions kept; negative keeps all.").alterable(),
-    TableOption::new("table.auto-partition.time-format", Kind::Text, "", "Pattern of the partition's time."),
-    TableOption::new("table.auto-partition.time-unit", Kind::Choice(&["HOUR", "DAY", "MONTH", "QUARTER", "YEAR"]), "DAY", "Span of one partition."),
-    TableOption::new("table.auto-partition.time-zone", Kind::Text, "system zone", "Zone in which the partition's time is read."),
+    TableOption::new(auto_partition::ENABLED, Kind::Bool, "false", "Creates and expires partitions by the clock.").alterable(),
+    TableOption::new(auto_partition::KEY, Kind::Text, "", "The partition column that holds the time; needed when there are several."),
+    TableOption::new(auto_partition::NUM_PRECREATE, Kind::Int { min: 0, max: INT_MAX }, "2", "Partitions created ahead, the present one included; 0 with several partition columns.").alterable(),
+    TableOption::new(auto_partition::NUM_RETENTION, Kind::Int { min: -INT_MAX - 1, max: INT_MAX }, "7", "Past partitions kept; negative keeps all.").alterable(),
+    TableOption::new(auto_partition::TIME_FORMAT, Kind::Text, "by unit", "Pattern of the partition's time: the unit's fields from `yyyy`, `Q`, `MM`, `dd`, `HH`, and text between them."),
+    TableOption::new(auto_partition::TIME_UNIT, Kind::Choice(auto_partition::UNITS), "DAY", "Span of one partition."),
+    TableOption::new(auto_partition::TIME_ZONE, Kind::Text, "system zone", "Zone in which the partition's time is read."),
     TableOption::new(CHANGELOG_IMAGE, Kind::Choice(&["FULL", "WAL"]), "FULL", "Whether the changelog holds rows as they were before an update; WAL spares a look at the old row. Not for `aggregation`."),
     TableOption::new("table.datalake.auto-compaction", Kind::Bool, "false", "Compacts lake files while tiering. Kept, without effect yet: Paimon's own compaction job may run beside.").alterable(),
     TableOption::new("table.datalake.auto-expire-snapshot", Kind::Bool, "false", "Expires lake snapshots while tiering. Kept, without effect yet: Paimon's own `expire_snapshots` may run beside."),
@@ -162,9 +163,6 @@ pub(crate) fn check(properties: &BTreeMap<String, String>, has_primary_key: bool
     let replicas = properties.get(REPLICATION_FACTOR).map_or("1", String::as_str);
     if replicas.trim() != "1" {
         return invalid(REPLICATION_FACTOR, replicas, "is more than the one server of this store");
-    }
-    if bool_of(properties, AUTO_PARTITION) {
-        return invalid(AUTO_PARTITION, "true", "needs a partitioned table");
     }
     if let Some(local) = properties.get(LOG_LOCAL_TTL) {
         let (local_ttl, ttl) = (parse_duration(local)?, ttl_of(properties)?);
@@ -280,7 +278,7 @@ pub(crate) fn key_format(table: &TableDescriptor) -> Result<KeyFormat> {
     let version = table.properties.get(KV_FORMAT_VERSION).map_or("1", |v| v.trim());
     match version {
         "1" => Ok(KeyFormat::Paimon),
-        "2" if table.bucket_key == table.schema.primary_key => Ok(KeyFormat::Paimon),
+        "2" if table.bucket_key.iter().eq(physical_key(table)) => Ok(KeyFormat::Paimon),
         "2" => Ok(KeyFormat::Compacted),
         _ => Err(Error::invalid(
             Subject::Option,

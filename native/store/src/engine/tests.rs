@@ -5,6 +5,7 @@ use arrow_schema::{DataType as ArrowType, Field, Schema as ArrowSchema};
 use sluice_api::TableInfo;
 use sluice_base::{OsFs, SchemaId, SystemClock};
 use sluice_row::{Column, DataType, Schema, TableDescriptor, TablePath, TypeRoot};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 const WAIT: Duration = Duration::from_secs(20);
@@ -73,7 +74,8 @@ fn a_panic_stops_one_bucket_only_and_reopening_heals() {
     running.add_table(meta.clone()).unwrap();
     let homes = homes(&running, &meta);
     let table = running.table(meta.id).unwrap();
-    let bucket = table.bucket(0).unwrap();
+    let whole = table.whole().unwrap();
+    let bucket = whole.bucket(0).unwrap();
     // A writer that panics while it has the bucket.
     let panicked = std::thread::scope(|s| {
         s.spawn(|| {
@@ -90,7 +92,7 @@ fn a_panic_stops_one_bucket_only_and_reopening_heals() {
     }
     write(&running, &meta, [homes[1]]).unwrap();
     // A commit that panics.
-    table.bucket(1).unwrap().poison(&"on purpose");
+    whole.bucket(1).unwrap().poison(&"on purpose");
     let e = write(&running, &meta, [homes[1]]).unwrap_err();
     assert!(e.message().contains("bucket 1") && e.message().contains("on purpose"), "{e}");
     running.close(None).unwrap();

@@ -45,6 +45,11 @@ impl LogPart {
         self.next
     }
 
+    /// Whether it has no end.
+    pub(super) fn follows(&self) -> bool {
+        self.stop.is_none()
+    }
+
     pub(super) fn position(&self) -> ScanStart {
         ScanStart::Log { offset: self.next }
     }

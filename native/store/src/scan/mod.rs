@@ -13,11 +13,11 @@ use crate::bucket::Bucket;
 use crate::lake::{Lake, LakePlan, LakeRows, lake_bucket, no_lake};
 use crate::signal::Signal;
 use crate::snapshot;
-use crate::table::{Holder, Table};
+use crate::table::{Holder, Table, is_partition_gone};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use sluice_api::{ScanBatch, ScanOptions, ScanSplit, ScanStart, Scanner};
-use sluice_base::{Error, Offset, Result, Subject};
+use sluice_base::{Error, Offset, PartitionId, Result, Subject};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -47,6 +47,13 @@ impl Splits {
 impl Holder for Splits {
     fn give_up(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn give_up_partition(&self, partition: Option<PartitionId>) {
+        let mut splits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for split in splits.iter_mut().filter(|s| s.bucket.id.partition == partition) {
+            split.phase = Phase::Gone { follows: split.phase.follows(), next: split.phase.position() };
+        }
     }
 }
 
@@ -80,6 +87,38 @@ enum Phase {
         rows: RowPart,
         again: ScanStart,
     },
+    /// The partition was dropped.
+    Gone {
+        /// Whether the split had no end of its own.
+        follows: bool,
+        next: ScanStart,
+    },
+}
+
+impl Phase {
+    /// Whether the split goes on for ever.
+    fn follows(&self) -> bool {
+        match self {
+            Self::Log(log) => log.follows(),
+            Self::Snapshot { stop, .. } | Self::Lake { stop, .. } => stop.is_none(),
+            Self::Rows { .. } => false,
+            Self::Gone { follows, .. } => *follows,
+        }
+    }
+
+    /// Where a reader would go on.
+    fn position(&self) -> ScanStart {
+        match self {
+            Self::Log(log) => log.position(),
+            Self::Snapshot { snapshot, rows, .. } => ScanStart::Snapshot { snapshot: *snapshot, skip_rows: rows.read },
+            Self::Lake { snapshot, rows, again, .. } => {
+                let here = ScanStart::Snapshot { snapshot: *snapshot, skip_rows: rows.read };
+                again.clone().unwrap_or(here)
+            }
+            Self::Rows { again, .. } => again.clone(),
+            Self::Gone { next, .. } => next.clone(),
+        }
+    }
 }
 
 impl TableScanner {
@@ -203,6 +242,7 @@ impl TableScanner {
         for _ in 0..splits.len() {
             let Some(mut split) = splits.pop_front() else { break };
             let turn = split.bucket.progress.alive().and_then(|()| split.turn(wanted, self.rows_max));
+            let turn = turn.or_else(|e| split.gone(wanted, e));
             let done = matches!(&turn, Ok(Some(batch)) if batch.finished);
             if !done {
                 splits.push_back(split);
@@ -260,8 +300,20 @@ impl Split {
                 let batch = rows.next(wanted, rows_max)?;
                 Some(inserts(batch, again.clone(), rows.ended))
             }
+            // Its bucket has ended, so that no turn comes here.
+            Phase::Gone { .. } => None,
         };
         Ok(found.map(|batch| ScanBatch { split: self.id, ..batch }))
+    }
+
+    /// What becomes of the split after an error: one that follows its bucket for ever ends quietly with its partition; one that was to give
+    /// all rows up to an end must not seem complete.
+    fn gone(&self, wanted: &Wanted, e: Error) -> Result<Option<ScanBatch>> {
+        let e = self.bucket.progress.alive().err().unwrap_or(e);
+        if is_partition_gone(&e) && self.phase.follows() {
+            return Ok(Some(ScanBatch { split: self.id, ..empty(wanted, self.phase.position(), true) }));
+        }
+        Err(e)
     }
 }
 
@@ -276,10 +328,10 @@ fn empty(wanted: &Wanted, next: ScanStart, finished: bool) -> ScanBatch {
 impl Scanner for TableScanner {
     fn subscribe(&self, split: ScanSplit) -> Result<()> {
         self.table.alive()?;
-        let bucket = self.table.find(&split.bucket)?.clone();
         if split.bucket.table != self.table.id {
             return Err(Error::not_found(Subject::Bucket, format!("{} is not of the scanned table", split.bucket)));
         }
+        let bucket = self.table.find(&split.bucket)?;
         let phase = self.phase(&bucket, &split.start, split.stop)?;
         bucket.bells.add(&self.signal);
         let mut splits = self.splits.lock()?;

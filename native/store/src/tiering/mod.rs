@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::lake::{Lake, LakePlan, lake_bucket};
 use crate::lake_settings::TieringMode;
 use crate::table::Table;
-use crate::worker::Tables;
+use crate::tables::Tables;
 use job::{Job, Turn};
 use round::{Done, Until, run_round};
 use sluice_api::LakeSnapshot;
@@ -62,7 +62,7 @@ impl Tiering {
     ///
     /// # Errors
     /// `Io` when the system gives no thread.
-    pub(crate) fn start(self: &Arc<Self>, tables: Arc<dyn Tables>) -> Result<()> {
+    pub(crate) fn start(self: &Arc<Self>, tables: Arc<Tables>) -> Result<()> {
         if self.context.lake.is_none() || self.context.read_only {
             return Ok(());
         }
@@ -70,7 +70,7 @@ impl Tiering {
         *lock(&self.running.0) = true;
         let spawned = std::thread::Builder::new().name("sluice-tier".to_owned()).spawn(move || {
             // A panic ends rounds of this process, which `error` tells; the store itself goes on.
-            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| tiering.run(tables.as_ref())));
+            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| tiering.run(&tables)));
             if ended.is_err() {
                 lock(&tiering.jobs)
                     .values()
@@ -124,7 +124,7 @@ impl Tiering {
         self.stopped.load(Ordering::Acquire)
     }
 
-    fn run(&self, tables: &dyn Tables) {
+    fn run(&self, tables: &Tables) {
         loop {
             let mut next = Instant::now() + LOOK_MAX;
             for table in tables.all() {
@@ -251,7 +251,9 @@ impl Tiering {
 
 /// The lake has a bucket's log up to `end`.
 fn note(table: &Table, bucket: i32, end: Offset) {
-    if let Some(bucket) = u32::try_from(bucket).ok().and_then(|b| table.bucket(b).ok()) {
+    // A table with a lake has no partitions.
+    let Ok(whole) = table.whole() else { return };
+    if let Some(bucket) = u32::try_from(bucket).ok().and_then(|b| whole.bucket(b).ok()) {
         bucket.in_lake.fetch_max(end, Ordering::AcqRel);
     }
 }

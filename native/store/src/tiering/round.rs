@@ -91,10 +91,11 @@ fn fill<'t>(
     until: &Until<'_>,
     done: &mut Done,
 ) -> Result<bool> {
-    let count = table.buckets().len();
+    let buckets = table.buckets();
+    let count = buckets.len();
     let mut brings = false;
     for at in (0..count).map(|i| (job.first() + i) % count.max(1)).collect::<Vec<_>>() {
-        let Some(bucket) = table.buckets().get(at) else { continue };
+        let Some(bucket) = buckets.get(at) else { continue };
         let name = lake_bucket(bucket.id.bucket);
         let start = tiered.end(&name);
         let (first, end) = bucket.readable()?;

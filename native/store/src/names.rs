@@ -1,4 +1,4 @@
-//! Names of databases and tables.
+//! Names of databases, tables and partitions: they become names in the file system, so one rule holds for all.
 
 use sluice_base::{Error, Result, Subject};
 use sluice_row::TablePath;
@@ -22,11 +22,20 @@ pub(crate) fn check_path(path: &TablePath) -> Result<()> {
     check(&path.table, "table", Subject::Table)
 }
 
+/// Checks one value of a partition's name.
+///
+/// # Errors
+/// `Invalid` about `Partition`, naming the column.
+pub(crate) fn check_partition_value(column: &str, value: &str) -> Result<()> {
+    check(value, &format!("partition column '{column}': the value"), Subject::Partition)
+}
+
 fn check(name: &str, what: &str, subject: Subject) -> Result<()> {
     let Some(why) = fault(name) else { return Ok(()) };
     // A name of any length and content came from outside; what is shown of it stays on one line.
     let shown: String = name.chars().take(NAME_CHARS_MAX).flat_map(char::escape_debug).collect();
-    Err(Error::invalid(subject, format!("{what} name '{shown}' is invalid: {why}")))
+    let what = if subject == Subject::Partition { what.to_owned() } else { format!("{what} name") };
+    Err(Error::invalid(subject, format!("{what} '{shown}' is invalid: {why}")))
 }
 
 fn fault(name: &str) -> Option<String> {
@@ -42,7 +51,7 @@ fn fault(name: &str) -> Option<String> {
     if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
         return Some("only ASCII letters, digits, '_' and '-' are allowed".to_owned());
     }
-    name.starts_with("__").then(|| "names that begin with '__' are reserved".to_owned())
+    name.starts_with("__").then(|| "what begins with '__' is reserved".to_owned())
 }
 
 #[cfg(test)]
