@@ -118,6 +118,26 @@ fn options_of_the_lake_table_follow_those_of_the_table() {
 }
 
 #[test]
+fn a_table_with_partitions_is_refused_a_lake() {
+    let house = House::new(&[]);
+    let mut cut = descriptor(false, 1, &[]);
+    cut.partition_key = vec!["name".to_owned()];
+    let refused = |e: &sluice_base::Error| {
+        assert_error(
+            e,
+            ErrorKind::Unsupported,
+            Subject::Table,
+            &["fluss.t", "not supported yet for partitioned tables"],
+        );
+    };
+    refused(&house.home.store.create_table(&path("t"), &cut, false).unwrap_err());
+    cut.properties.clear();
+    house.home.store.create_table(&path("t"), &cut, false).unwrap();
+    refused(&house.home.store.alter_table(&path("t"), &set("true"), false).unwrap_err());
+    assert!(house.lake_table("t").is_none());
+}
+
+#[test]
 fn a_lake_table_with_rows_or_other_columns_is_refused() {
     let house = House::new(&[]);
     let table = house.home.create("t", &descriptor(false, 1, &[]));

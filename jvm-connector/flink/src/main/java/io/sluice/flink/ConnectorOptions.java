@@ -160,6 +160,12 @@ public final class ConnectorOptions {
           .defaultValue(MemorySize.ofMebiBytes(2))
           .withDescription("Bytes of rows at which the sink hands them over.");
 
+  public static final ConfigOption<Boolean> WRITER_CREATES_PARTITIONS =
+      ConfigOptions.key("client.writer.dynamic-create-partition.enabled")
+          .booleanType()
+          .defaultValue(true)
+          .withDescription("Whether a row of a partition that is not there creates it; else such a row fails the job.");
+
   public static final ConfigOption<Duration> REQUEST_TIMEOUT =
       ConfigOptions.key("client.request-timeout")
           .durationType()
@@ -195,6 +201,7 @@ public final class ConnectorOptions {
     options.add(SINK_PRODUCER_ID);
     options.add(WRITER_BATCH_TIMEOUT);
     options.add(WRITER_BATCH_SIZE);
+    options.add(WRITER_CREATES_PARTITIONS);
     options.add(REQUEST_TIMEOUT);
     options.add(FactoryUtil.SINK_PARALLELISM);
     options.add(FactoryUtil.SOURCE_PARALLELISM);

@@ -133,6 +133,10 @@ public final class StoreTable implements Serializable {
     return partitionKeys;
   }
 
+  public boolean isPartitioned() {
+    return !partitionKeys.isEmpty();
+  }
+
   /** {@code database.table}, for messages. */
   @Override
   public String toString() {

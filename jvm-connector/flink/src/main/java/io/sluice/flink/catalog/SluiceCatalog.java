@@ -23,6 +23,9 @@ import org.apache.flink.table.api.ValidationException;
 import org.apache.flink.table.catalog.CatalogBaseTable;
 import org.apache.flink.table.catalog.CatalogDatabase;
 import org.apache.flink.table.catalog.CatalogDatabaseImpl;
+import org.apache.flink.table.catalog.CatalogPartition;
+import org.apache.flink.table.catalog.CatalogPartitionImpl;
+import org.apache.flink.table.catalog.CatalogPartitionSpec;
 import org.apache.flink.table.catalog.ObjectPath;
 import org.apache.flink.table.catalog.ResolvedCatalogTable;
 import org.apache.flink.table.catalog.ResolvedCatalogView;
@@ -31,9 +34,13 @@ import org.apache.flink.table.catalog.exceptions.CatalogException;
 import org.apache.flink.table.catalog.exceptions.DatabaseAlreadyExistException;
 import org.apache.flink.table.catalog.exceptions.DatabaseNotEmptyException;
 import org.apache.flink.table.catalog.exceptions.DatabaseNotExistException;
+import org.apache.flink.table.catalog.exceptions.PartitionAlreadyExistsException;
+import org.apache.flink.table.catalog.exceptions.PartitionNotExistException;
+import org.apache.flink.table.catalog.exceptions.PartitionSpecInvalidException;
 import org.apache.flink.table.catalog.exceptions.ProcedureNotExistException;
 import org.apache.flink.table.catalog.exceptions.TableAlreadyExistException;
 import org.apache.flink.table.catalog.exceptions.TableNotExistException;
+import org.apache.flink.table.catalog.exceptions.TableNotPartitionedException;
 import org.apache.flink.table.factories.Factory;
 import org.apache.flink.table.procedures.Procedure;
 
@@ -456,6 +463,110 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
         throw StoreErrors.of(e);
       }
       throw missingTable(e, path);
+    }
+  }
+
+  // ---- partitions
+
+  /** Returns the names of a table's partition columns, in order. */
+  private List<String> partitionKeys(ObjectPath path) throws TableNotExistException, TableNotPartitionedException {
+    List<String> keys = TableDescriptors.names(stored(path).path("descriptor").path("partition_key"));
+    if (keys.isEmpty()) {
+      throw new TableNotPartitionedException(getName(), path);
+    }
+    return keys;
+  }
+
+  @Override
+  public List<CatalogPartitionSpec> listPartitions(ObjectPath path) throws TableNotExistException, TableNotPartitionedException {
+    return partitions(path, partitionKeys(path), Collections.emptyMap());
+  }
+
+  @Override
+  public List<CatalogPartitionSpec> listPartitions(ObjectPath path, CatalogPartitionSpec spec)
+      throws TableNotExistException, TableNotPartitionedException, PartitionSpecInvalidException {
+    List<String> keys = partitionKeys(path);
+    if (!keys.containsAll(spec.getPartitionSpec().keySet())) {
+      throw new PartitionSpecInvalidException(getName(), keys, path, spec);
+    }
+    return partitions(path, keys, spec.getPartitionSpec());
+  }
+
+  private List<CatalogPartitionSpec> partitions(ObjectPath path, List<String> keys, Map<String, String> wanted)
+      throws TableNotExistException {
+    List<CatalogPartitionSpec> specs = new ArrayList<>();
+    try {
+      for (JsonNode partition : admin().listPartitions(path, wanted)) {
+        List<String> values = TableDescriptors.names(partition.path("values"));
+        Map<String, String> spec = new LinkedHashMap<>();
+        for (int i = 0; i < keys.size(); i++) {
+          spec.put(keys.get(i), values.get(i));
+        }
+        specs.add(new CatalogPartitionSpec(spec));
+      }
+    } catch (StoreException e) {
+      throw missingTable(e, path);
+    }
+    return specs;
+  }
+
+  @Override
+  public CatalogPartition getPartition(ObjectPath path, CatalogPartitionSpec spec) throws PartitionNotExistException {
+    if (!partitionExists(path, spec)) {
+      throw new PartitionNotExistException(getName(), path, spec);
+    }
+    return new CatalogPartitionImpl(Collections.emptyMap(), "");
+  }
+
+  @Override
+  public boolean partitionExists(ObjectPath path, CatalogPartitionSpec spec) {
+    try {
+      List<String> keys = partitionKeys(path);
+      return spec.getPartitionSpec().keySet().containsAll(keys) && !listPartitions(path, spec).isEmpty();
+    } catch (TableNotExistException | TableNotPartitionedException | PartitionSpecInvalidException e) {
+      return false;
+    }
+  }
+
+  @Override
+  public void createPartition(ObjectPath path, CatalogPartitionSpec spec, CatalogPartition partition, boolean ignoreIfExists)
+      throws TableNotExistException, TableNotPartitionedException, PartitionSpecInvalidException, PartitionAlreadyExistsException {
+    requireWhole(path, spec);
+    if (!partition.getProperties().isEmpty()) {
+      throw new UnsupportedOperationException("Partitions of table " + path.getFullName() + " have no properties; leave WITH out.");
+    }
+    try {
+      admin().createPartition(path, spec.getPartitionSpec(), ignoreIfExists);
+    } catch (StoreException e) {
+      if (StoreErrors.is(e, ErrorKind.ALREADY_EXISTS, Subject.PARTITION)) {
+        throw StoreErrors.keeping(new PartitionAlreadyExistsException(getName(), path, spec), e);
+      }
+      throw missingTable(e, path);
+    }
+  }
+
+  @Override
+  public void dropPartition(ObjectPath path, CatalogPartitionSpec spec, boolean ignoreIfNotExists) throws PartitionNotExistException {
+    try {
+      requireWhole(path, spec);
+      admin().dropPartition(path, spec.getPartitionSpec(), ignoreIfNotExists);
+    } catch (TableNotExistException | TableNotPartitionedException | PartitionSpecInvalidException e) {
+      // Flink's catalogs have one checked exception for all of these, whose cause says which it is.
+      throw new PartitionNotExistException(getName(), path, spec, e);
+    } catch (StoreException e) {
+      if (StoreErrors.is(e, ErrorKind.NOT_FOUND, Subject.PARTITION)) {
+        throw StoreErrors.keeping(new PartitionNotExistException(getName(), path, spec), e);
+      }
+      throw StoreErrors.of(e);
+    }
+  }
+
+  /** Refuses a specification that does not name every partition column of the table and nothing else. */
+  private void requireWhole(ObjectPath path, CatalogPartitionSpec spec)
+      throws TableNotExistException, TableNotPartitionedException, PartitionSpecInvalidException {
+    List<String> keys = partitionKeys(path);
+    if (keys.size() != spec.getPartitionSpec().size() || !keys.containsAll(spec.getPartitionSpec().keySet())) {
+      throw new PartitionSpecInvalidException(getName(), keys, path, spec);
     }
   }
 

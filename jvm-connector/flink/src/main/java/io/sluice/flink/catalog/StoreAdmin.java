@@ -1,6 +1,7 @@
 package io.sluice.flink.catalog;
 
 import java.util.List;
+import java.util.Map;
 
 import io.sluice.store.Connection;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonProcessingException;
@@ -97,6 +98,25 @@ final class StoreAdmin implements AutoCloseable {
   Long tier(ObjectPath path, long timeoutMs) {
     JsonNode snapshot = call("tier", at(path).put("timeout_ms", timeoutMs)).path("snapshot");
     return snapshot.isIntegralNumber() ? snapshot.asLong() : null;
+  }
+
+  void createPartition(ObjectPath path, Map<String, String> spec, boolean ignoreIfExists) {
+    call("create_partition", at(path, spec).put("ignore_if_exists", ignoreIfExists));
+  }
+
+  void dropPartition(ObjectPath path, Map<String, String> spec, boolean ignoreIfMissing) {
+    call("drop_partition", at(path, spec).put("ignore_if_missing", ignoreIfMissing));
+  }
+
+  /** Returns the partitions that have some values, which need not name every partition column. */
+  JsonNode listPartitions(ObjectPath path, Map<String, String> spec) {
+    return call("list_partitions", at(path, spec));
+  }
+
+  private static ObjectNode at(ObjectPath path, Map<String, String> spec) {
+    ObjectNode arguments = at(path);
+    spec.forEach(arguments.putObject("spec")::put);
+    return arguments;
   }
 
   private static ObjectNode at(ObjectPath path) {

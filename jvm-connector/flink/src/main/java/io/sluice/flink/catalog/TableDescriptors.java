@@ -1,5 +1,6 @@
 package io.sluice.flink.catalog;
 
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -29,6 +30,8 @@ import org.apache.flink.table.types.utils.TypeConversions;
 /** Flink's description of a table and the store's, one as the other. */
 final class TableDescriptors {
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
+  private static final String AUTO_PARTITION = "table.auto-partition.enabled";
+  private static final String TIME_ZONE = "table.auto-partition.time-zone";
 
   /** What the catalog was made with. Tables inherit some of it when read and therefore must not store it. */
   private final Map<String, String> catalogOptions;
@@ -69,7 +72,15 @@ final class TableDescriptors {
     ObjectNode custom = json.putObject("custom_properties");
     new TreeMap<>(options).forEach((key, value) -> (key.startsWith(ConnectorOptions.TABLE_PREFIX) ? properties : custom).put(key, value));
     virtual.forEach(custom::put);
+    zone(properties);
     return json;
+  }
+
+  /** Partitions by the clock follow this JVM's zone unless the table names one; kept, for the next JVM may be elsewhere. */
+  private static void zone(ObjectNode properties) {
+    if (properties.path(AUTO_PARTITION).asText().trim().equalsIgnoreCase("true") && !properties.has(TIME_ZONE)) {
+      properties.put(TIME_ZONE, ZoneId.systemDefault().getId());
+    }
   }
 
   /** The options that are the table's own: without what the catalog adds to each table when it is read. */

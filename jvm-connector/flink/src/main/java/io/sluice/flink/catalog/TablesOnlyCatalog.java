@@ -8,17 +8,15 @@ import org.apache.flink.table.catalog.CatalogBaseTable;
 import org.apache.flink.table.catalog.CatalogFunction;
 import org.apache.flink.table.catalog.CatalogPartition;
 import org.apache.flink.table.catalog.CatalogPartitionSpec;
-import org.apache.flink.table.catalog.CatalogTable;
 import org.apache.flink.table.catalog.ObjectPath;
 import org.apache.flink.table.catalog.exceptions.FunctionNotExistException;
 import org.apache.flink.table.catalog.exceptions.TableAlreadyExistException;
 import org.apache.flink.table.catalog.exceptions.TableNotExistException;
-import org.apache.flink.table.catalog.exceptions.TableNotPartitionedException;
 import org.apache.flink.table.catalog.stats.CatalogColumnStatistics;
 import org.apache.flink.table.catalog.stats.CatalogTableStatistics;
 import org.apache.flink.table.expressions.Expression;
 
-/** The answers of a catalog that has databases, tables and views and little else: no functions, statistics or partitions. */
+/** The answers of a catalog that has databases, tables with partitions, and views, and little else: no functions or statistics. */
 abstract class TablesOnlyCatalog extends AbstractCatalog {
   TablesOnlyCatalog(String name, String defaultDatabase) {
     super(name, defaultDatabase);
@@ -43,52 +41,9 @@ abstract class TablesOnlyCatalog extends AbstractCatalog {
 
   // ---- partitions
 
-  private CatalogTable requirePartitioned(ObjectPath path) throws TableNotExistException, TableNotPartitionedException {
-    CatalogTable table = (CatalogTable) getTable(path);
-    if (!table.isPartitioned()) {
-      throw new TableNotPartitionedException(getName(), path);
-    }
-    return table;
-  }
-
   @Override
-  public List<CatalogPartitionSpec> listPartitions(ObjectPath path) throws TableNotExistException, TableNotPartitionedException {
-    requirePartitioned(path);
-    throw unsupported("Listing partitions");
-  }
-
-  @Override
-  public List<CatalogPartitionSpec> listPartitions(ObjectPath path, CatalogPartitionSpec spec)
-      throws TableNotExistException, TableNotPartitionedException {
-    return listPartitions(path);
-  }
-
-  @Override
-  public List<CatalogPartitionSpec> listPartitionsByFilter(ObjectPath path, List<Expression> filters)
-      throws TableNotExistException, TableNotPartitionedException {
-    return listPartitions(path);
-  }
-
-  @Override
-  public CatalogPartition getPartition(ObjectPath path, CatalogPartitionSpec spec) {
-    throw unsupported("Reading a partition");
-  }
-
-  @Override
-  public boolean partitionExists(ObjectPath path, CatalogPartitionSpec spec) {
-    throw unsupported("Asking for a partition");
-  }
-
-  @Override
-  public void createPartition(ObjectPath path, CatalogPartitionSpec spec, CatalogPartition partition, boolean ignoreIfExists)
-      throws TableNotExistException, TableNotPartitionedException {
-    requirePartitioned(path);
-    throw unsupported("Adding a partition");
-  }
-
-  @Override
-  public void dropPartition(ObjectPath path, CatalogPartitionSpec spec, boolean ignoreIfNotExists) {
-    throw unsupported("Dropping a partition");
+  public List<CatalogPartitionSpec> listPartitionsByFilter(ObjectPath path, List<Expression> filters) {
+    throw unsupported("Listing partitions by filter");
   }
 
   @Override

@@ -77,15 +77,24 @@ final class LookupPlan implements Serializable {
     if (joinKeys.containsAll(primaryKey)) {
       return primaryKey;
     }
+    // What rows of one partition are kept by; the bucket key must begin it.
+    List<String> rowKey = new ArrayList<>(primaryKey);
+    rowKey.removeAll(table.partitionKeys());
     List<String> bucketKey = names(table, table.bucketKey());
-    boolean prefix = bucketKey.size() < primaryKey.size() && primaryKey.subList(0, bucketKey.size()).equals(bucketKey);
-    if (prefix && !bucketKey.isEmpty() && joinKeys.containsAll(bucketKey)) {
-      return bucketKey;
+    boolean prefix = bucketKey.size() < rowKey.size() && rowKey.subList(0, bucketKey.size()).equals(bucketKey);
+    List<String> prefixKey = new ArrayList<>(bucketKey);
+    prefixKey.addAll(table.partitionKeys());
+    if (prefix && !bucketKey.isEmpty() && joinKeys.containsAll(prefixKey)) {
+      return prefixKey;
     }
     throw new TableException(
         String.format(
             "A lookup join on table %s requires lookup keys to include all primary keys %s%s, but the join has equalities on %s only.",
-            table, primaryKey, prefix ? " or all bucket keys " + bucketKey : "", joinKeys));
+            table, primaryKey, prefix ? prefixHint(table, bucketKey) : "", joinKeys));
+  }
+
+  private static String prefixHint(StoreTable table, List<String> bucketKey) {
+    return " or all bucket keys " + bucketKey + (table.isPartitioned() ? " with all partition keys " + table.partitionKeys() : "");
   }
 
   private static List<String> names(StoreTable table, int[] positions) {

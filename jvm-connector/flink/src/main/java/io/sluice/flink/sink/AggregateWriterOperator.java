@@ -103,7 +103,7 @@ final class AggregateWriterOperator extends AbstractStreamOperator<RowData>
 
   /** Brings this subtask's buckets back to where they ended. One that nobody knew has begun since. */
   private void takeBack(Map<Integer, Long> offsets) throws IOException {
-    try (TableWriter undo = connection.writer(WriteRequests.open(table, columns))) {
+    try (TableWriter undo = connection.writer(WriteRequests.open(table, columns, false))) {
       for (int bucket : buckets) {
         undo.undo(baseline.id(bucket).toString(), offsets.getOrDefault(bucket, 0L));
       }

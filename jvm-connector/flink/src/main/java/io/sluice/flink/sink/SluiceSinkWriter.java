@@ -92,7 +92,7 @@ final class SluiceSinkWriter implements SinkWriter<RowData> {
     TableWriter writer = null;
     try {
       connection = Connection.open(table.connectionOptions());
-      writer = connection.writer(WriteRequests.open(table, written));
+      writer = connection.writer(WriteRequests.open(table, written, settings.createsPartitions));
       return new SluiceSinkWriter(table, written, settings, connection, writer, time, metrics);
     } catch (StoreException e) {
       IOUtils.closeAllQuietly(writer, connection);

@@ -2,13 +2,14 @@ package io.sluice.flink.sink;
 
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 import io.sluice.flink.ConnectorOptions;
 import io.sluice.flink.ConnectorOptions.DistributionMode;
 import io.sluice.flink.MergeRules;
 import io.sluice.flink.StoreTable;
-import io.sluice.flink.types.BucketHash;
 import org.apache.flink.configuration.ReadableConfig;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.datastream.DataStreamSink;
@@ -23,6 +24,7 @@ import org.apache.flink.table.connector.ProviderContext;
 import org.apache.flink.table.connector.RowLevelModificationScanContext;
 import org.apache.flink.table.connector.sink.DataStreamSinkProvider;
 import org.apache.flink.table.connector.sink.DynamicTableSink;
+import org.apache.flink.table.connector.sink.abilities.SupportsPartitioning;
 import org.apache.flink.table.connector.sink.abilities.SupportsRowLevelDelete;
 import org.apache.flink.table.connector.sink.abilities.SupportsRowLevelUpdate;
 import org.apache.flink.table.data.RowData;
@@ -33,10 +35,12 @@ import org.apache.flink.types.RowKind;
  * INSERT INTO a table: appends to a log table, upserts and deletes in a primary-key table. DELETE and UPDATE statements are taken
  * only to be refused with a sentence of our own.
  */
-public final class SluiceTableSink implements DynamicTableSink, SupportsRowLevelDelete, SupportsRowLevelUpdate {
+public final class SluiceTableSink implements DynamicTableSink, SupportsPartitioning, SupportsRowLevelDelete, SupportsRowLevelUpdate {
   private final StoreTable table;
   private final ResolvedSchema schema;
   private final ReadableConfig options;
+  /** Columns to which the statement gives one value: {@code PARTITION (p = 'x')}. */
+  private Set<String> staticColumns = Set.of();
 
   /** Whether the rows to come may change or delete others; known once the planner has asked. */
   private boolean changesExpected;
@@ -83,7 +87,10 @@ public final class SluiceTableSink implements DynamicTableSink, SupportsRowLevel
   @Override
   @SuppressWarnings("deprecation")
   public SinkRuntimeProvider getSinkRuntimeProvider(Context context) {
-    int[] columns = context.getTargetColumns().map(targets -> WrittenColumns.of(table, schema, targets)).orElse(WrittenColumns.all(table));
+    int[] columns =
+        context.getTargetColumns()
+            .map(targets -> WrittenColumns.of(table, schema, staticColumns, targets))
+            .orElse(WrittenColumns.all(table));
     if (changesExpected && takesBack()) {
       List<String> stuck = MergeRules.of(table).notInvertible(WrittenColumns.values(table, columns));
       if (!stuck.isEmpty()) {
@@ -95,6 +102,12 @@ public final class SluiceTableSink implements DynamicTableSink, SupportsRowLevel
       }
     }
     return new Provider(table, columns, options);
+  }
+
+  /** The values come in the rows too, so only the names matter. */
+  @Override
+  public void applyStaticPartition(Map<String, String> partition) {
+    staticColumns = Set.copyOf(partition.keySet());
   }
 
   @Override
@@ -130,6 +143,7 @@ public final class SluiceTableSink implements DynamicTableSink, SupportsRowLevel
   public DynamicTableSink copy() {
     SluiceTableSink copy = new SluiceTableSink(table, schema, options);
     copy.changesExpected = changesExpected;
+    copy.staticColumns = staticColumns;
     return copy;
   }
 
@@ -201,9 +215,8 @@ public final class SluiceTableSink implements DynamicTableSink, SupportsRowLevel
     }
 
     private DataStream<RowData> byBucket(DataStream<RowData> input) {
-      BucketHash hash = new BucketHash(table.rowType(), table.bucketKey(), table.bucketCount());
       return new DataStream<>(
-          input.getExecutionEnvironment(), new PartitionTransformation<>(input.getTransformation(), new BucketPartitioner(hash)));
+          input.getExecutionEnvironment(), new PartitionTransformation<>(input.getTransformation(), new BucketPartitioner(table)));
     }
 
     @Override

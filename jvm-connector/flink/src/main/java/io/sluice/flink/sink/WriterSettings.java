@@ -22,11 +22,16 @@ final class WriterSettings implements Serializable {
   /** Longest time to wait for the store. */
   final Duration patience;
 
-  private WriterSettings(boolean ignoreDelete, long batchBytesMax, Duration batchTimeout, Duration patience) {
+  /** Whether rows may create partitions. */
+  final boolean createsPartitions;
+
+  private WriterSettings(
+      boolean ignoreDelete, long batchBytesMax, Duration batchTimeout, Duration patience, boolean createsPartitions) {
     this.ignoreDelete = ignoreDelete;
     this.batchBytesMax = batchBytesMax;
     this.batchTimeout = batchTimeout;
     this.patience = patience;
+    this.createsPartitions = createsPartitions;
   }
 
   static WriterSettings of(ReadableConfig options) {
@@ -34,6 +39,7 @@ final class WriterSettings implements Serializable {
         options.get(ConnectorOptions.SINK_IGNORE_DELETE),
         options.get(ConnectorOptions.WRITER_BATCH_SIZE).getBytes(),
         options.getOptional(ConnectorOptions.WRITER_BATCH_TIMEOUT).orElse(null),
-        options.get(ConnectorOptions.REQUEST_TIMEOUT));
+        options.get(ConnectorOptions.REQUEST_TIMEOUT),
+        options.get(ConnectorOptions.WRITER_CREATES_PARTITIONS));
   }
 }

@@ -26,11 +26,12 @@ final class WrittenColumns {
    * Returns the positions of the columns that an INSERT names, in the table's order. Naming all of them in any order is an ordinary
    * INSERT; naming some is a partial update.
    *
+   * @param staticColumns columns to which the statement gives one value, named by its PARTITION clause
    * @param targets positions in the whole schema, as Flink gives them
    * @throws ValidationException when the table cannot be written so, saying why
    */
-  static int[] of(StoreTable table, ResolvedSchema schema, int[][] targets) {
-    Set<String> named = new HashSet<>();
+  static int[] of(StoreTable table, ResolvedSchema schema, Set<String> staticColumns, int[][] targets) {
+    Set<String> named = new HashSet<>(staticColumns);
     for (int[] target : targets) {
       String column = schema.getColumns().get(target[0]).getName();
       if (target.length > 1) {

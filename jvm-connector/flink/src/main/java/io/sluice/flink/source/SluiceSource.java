@@ -1,6 +1,7 @@
 package io.sluice.flink.source;
 
 import io.sluice.flink.StoreTable;
+import io.sluice.flink.partition.TablePartition;
 import io.sluice.flink.source.enumerator.SluiceSplitEnumerator;
 import io.sluice.flink.source.enumerator.SourceState;
 import io.sluice.flink.source.enumerator.SourceStateSerializer;
@@ -9,8 +10,10 @@ import io.sluice.flink.source.reader.SluiceSourceReader;
 import io.sluice.flink.source.scan.ScanSettings;
 import io.sluice.flink.source.scan.ScanTask;
 import io.sluice.flink.source.scan.StoreTableClient;
+import io.sluice.flink.source.scan.TableClient;
 import io.sluice.flink.source.split.SluiceSplit;
 import io.sluice.flink.source.split.SluiceSplitSerializer;
+import io.sluice.store.StoreException;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.connector.source.Boundedness;
 import org.apache.flink.api.connector.source.DynamicParallelismInference;
@@ -52,7 +55,7 @@ public final class SluiceSource
 
   @Override
   public SplitEnumerator<SluiceSplit, SourceState> restoreEnumerator(SplitEnumeratorContext<SluiceSplit> context, SourceState state) {
-    SplitPlanner planner = new SplitPlanner(table.toString(), settings, task, table.kind());
+    SplitPlanner planner = new SplitPlanner(table.toString(), settings, task, table.kind(), table.isPartitioned());
     return new SluiceSplitEnumerator(context, planner, () -> StoreTableClient.open(table), settings, state);
   }
 
@@ -76,8 +79,22 @@ public final class SluiceSource
     return type;
   }
 
+  /** The number of buckets to read, at least 1. */
+  private int buckets() {
+    if (!table.isPartitioned()) {
+      return table.bucketCount();
+    }
+    try (TableClient client = StoreTableClient.open(table)) {
+      int buckets = client.partitions().stream().filter(task::wants).mapToInt(TablePartition::bucketCount).sum();
+      return Math.max(buckets, 1);
+    } catch (StoreException e) {
+      // The scan will meet the same trouble and say so.
+      return 1;
+    }
+  }
+
   @Override
   public int inferParallelism(Context context) {
-    return Math.min(task.isSingle() ? 1 : table.bucketCount(), context.getParallelismInferenceUpperBound());
+    return Math.min(task.isSingle() ? 1 : buckets(), context.getParallelismInferenceUpperBound());
   }
 }

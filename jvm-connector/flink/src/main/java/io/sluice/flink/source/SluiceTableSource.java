@@ -1,7 +1,8 @@
 package io.sluice.flink.source;
 
-import java.util.Collections;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 
 import javax.annotation.Nullable;
 
@@ -9,6 +10,7 @@ import io.sluice.flink.ConnectorOptions.ScanStartupMode;
 import io.sluice.flink.MergeRules;
 import io.sluice.flink.StoreTable;
 import io.sluice.flink.lookup.LookupSettings;
+import io.sluice.flink.partition.PartitionFilter;
 import io.sluice.flink.source.scan.PointQuery;
 import io.sluice.flink.source.scan.ScanSettings;
 import io.sluice.flink.source.scan.ScanTask;
@@ -52,6 +54,7 @@ public final class SluiceTableSource
   @Nullable private WatermarkStrategy<RowData> watermarks;
   @Nullable private Long limit;
   @Nullable private PointQuery point;
+  @Nullable private PartitionFilter partitions;
   private boolean count;
 
   private SluiceTableSource(StoreTable table, ScanSettings settings, LookupSettings lookup, @Nullable Integer parallelism) {
@@ -104,7 +107,8 @@ public final class SluiceTableSource
     if (point != null) {
       return ScanTask.point(rowType, point);
     }
-    return limit == null ? ScanTask.rows(rowType) : ScanTask.limited(rowType, limit);
+    ScanTask rows = limit == null ? ScanTask.rows(rowType) : ScanTask.limited(rowType, limit);
+    return rows.ofPartitions(partitions);
   }
 
   @Override
@@ -128,8 +132,16 @@ public final class SluiceTableSource
     if (!settings.streaming()) {
       point = PointQuery.of(table.rowType(), table.primaryKey(), filters).orElse(null);
     }
+    partitions = PartitionFilter.of(table.rowType(), table.partitionKeys(), filters).orElse(null);
+    Set<ResolvedExpression> used = new LinkedHashSet<>();
+    if (point != null) {
+      used.addAll(point.filters());
+    }
+    if (partitions != null) {
+      used.addAll(partitions.filters());
+    }
     // Accepted ones also stay: they only tell two scans of one plan apart, else the planner would run one of them for both.
-    return Result.of(point == null ? Collections.emptyList() : point.filters(), filters);
+    return Result.of(List.copyOf(used), filters);
   }
 
   @Override
@@ -145,7 +157,8 @@ public final class SluiceTableSource
   @Override
   public boolean applyAggregates(List<int[]> groupings, List<AggregateExpression> aggregates, DataType type) {
     boolean ungrouped = groupings.stream().allMatch(grouping -> grouping.length == 0);
-    boolean wholeTable = !settings.streaming() && settings.mode() == ScanStartupMode.FULL && limit == null && point == null;
+    boolean wholeTable =
+        !settings.streaming() && settings.mode() == ScanStartupMode.FULL && limit == null && point == null && partitions == null;
     if (!ungrouped || !wholeTable || !RowCount.answers(aggregates) || !RowCount.isKnown(table)) {
       return false;
     }
@@ -168,6 +181,7 @@ public final class SluiceTableSource
     copy.watermarks = watermarks;
     copy.limit = limit;
     copy.point = point;
+    copy.partitions = partitions;
     copy.count = count;
     return copy;
   }

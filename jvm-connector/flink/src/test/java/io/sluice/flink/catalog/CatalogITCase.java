@@ -328,9 +328,6 @@ final class CatalogITCase {
         UnsupportedOperationException.class, "Unsupported data type INTERVAL", "'a'");
     refused("CREATE TABLE t (a INT, a INT)", Exception.class, "a");
     refused("CREATE TABLE t (m BIGINT METADATA)", UnsupportedOperationException.class, "Metadata column 'm' is not supported.");
-    refused(
-        "CREATE TABLE t (a INT, p STRING) PARTITIONED BY (p)",
-        UnsupportedOperationException.class, "partitioned tables are not supported yet");
     refused("CREATE TABLE t (a INT) WITH ('connector' = 'kafka')", ValidationException.class, "only supports fluss tables", "'kafka'");
     refused("CREATE TABLE t (a INT) WITH ('table.merge-engine' = 'first_row')", Exception.class, "'table.merge-engine'");
     refused("CREATE TABLE t (a INT) DISTRIBUTED BY (a) INTO 3 BUCKETS", UnsupportedOperationException.class, "'bucket.key'");

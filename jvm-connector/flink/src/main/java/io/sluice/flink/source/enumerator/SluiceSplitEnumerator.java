@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import javax.annotation.Nullable;
@@ -27,12 +28,15 @@ import org.apache.flink.api.connector.source.SourceEvent;
 import org.apache.flink.api.connector.source.SplitEnumerator;
 import org.apache.flink.api.connector.source.SplitEnumeratorContext;
 import org.apache.flink.api.connector.source.SplitsAssignment;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Decides the splits once and gives each to the reader that its bucket's number picks. Everything that asks the store runs on the context's
- * worker thread, the rest on the coordinator's.
+ * Decides the splits, and those of partitions that come later, and gives each to the reader that its partition and bucket pick. Everything
+ * that asks the store runs on the context's worker thread, the rest on the coordinator's.
  */
 public final class SluiceSplitEnumerator implements SplitEnumerator<SluiceSplit, SourceState> {
+  private static final Logger LOG = LoggerFactory.getLogger(SluiceSplitEnumerator.class);
   private static final long WAIT_MS = 500;
 
   private final SplitEnumeratorContext<SluiceSplit> context;
@@ -52,6 +56,8 @@ public final class SluiceSplitEnumerator implements SplitEnumerator<SluiceSplit,
   private boolean checkpointed;
   /** Whether there are leases to renew; read by the worker. */
   private volatile boolean leases;
+  /** Partitions that are read; read by the worker. */
+  private volatile Set<Long> known = Set.of();
   /** Whether a scan that had to wait has been planned; the worker's own. */
   private boolean due;
 
@@ -82,6 +88,7 @@ public final class SluiceSplitEnumerator implements SplitEnumerator<SluiceSplit,
     state.assigned().forEach(split -> assigned.put(split.splitId(), split));
     state.leased().forEach(split -> leased.put(split.splitId(), split));
     this.leases = !leased.isEmpty();
+    noteKnown();
   }
 
   // ---- coordinator thread
@@ -101,6 +108,11 @@ public final class SluiceSplitEnumerator implements SplitEnumerator<SluiceSplit,
       long every = Math.max(1, settings.leaseDuration().toMillis() / 3);
       context.callAsync(this::renew, (ignored, failure) -> handle(ignored, failure, done -> {}), 0, every);
     }
+    if (planner.discovers()) {
+      long every = Math.max(1, settings.discoveryInterval().toMillis());
+      // Once at the start too: partitions may have come and gone while a restored job was down.
+      context.callAsync(() -> planner.discover(client(), known, leaseId), this::discovered, planned ? 0 : every, every);
+    }
   }
 
   private void planned(List<SluiceSplit> splits) {
@@ -109,12 +121,46 @@ public final class SluiceSplitEnumerator implements SplitEnumerator<SluiceSplit,
     }
     planned = true;
     splits.forEach(split -> unassigned.put(split.splitId(), split));
+    noteKnown();
     lease(splits);
     assign();
     if (!settings.streaming()) {
       context.registeredReaders().keySet().forEach(context::signalNoMoreSplits);
     }
   }
+
+  // ---- partitions
+
+  /** Remembers which partitions are read. */
+  private void noteKnown() {
+    Set<Long> partitions = new HashSet<>();
+    Stream.concat(unassigned.values().stream(), assigned.values().stream())
+        .forEach(split -> split.partition().ifPresent(partitions::add));
+    known = Set.copyOf(partitions);
+  }
+
+  /** Takes new partitions up and forgets those that are gone, whose splits end in the readers by themselves. */
+  private void discovered(@Nullable SplitPlanner.Discovery found, @Nullable Throwable failure) {
+    if (failure != null) {
+      LOG.warn("Looking for partitions of table {} failed and will be tried again.", planner.table(), failure);
+      return;
+    }
+    if (!planned) {
+      return;
+    }
+    for (Map<String, SluiceSplit> splits : List.of(unassigned, assigned, leased)) {
+      splits.values().removeIf(split -> split.partition().isPresent() && !found.present.contains(split.partition().getAsLong()));
+    }
+    leases = !leased.isEmpty();
+    List<SluiceSplit> fresh = new ArrayList<>(found.fresh);
+    fresh.removeIf(split -> known.contains(split.partition().getAsLong()));
+    fresh.forEach(split -> unassigned.put(split.splitId(), split));
+    noteKnown();
+    lease(fresh);
+    assign();
+  }
+
+  // ---- assignment
 
   private void lease(List<SluiceSplit> splits) {
     splits.stream().filter(split -> split.start().kind() == SplitStart.Kind.SNAPSHOT).forEach(split -> leased.put(split.splitId(), split));
@@ -157,7 +203,8 @@ public final class SluiceSplitEnumerator implements SplitEnumerator<SluiceSplit,
   }
 
   private int readerOf(SluiceSplit split) {
-    return Math.floorMod(Long.hashCode(split.tableId()) + split.bucket(), context.currentParallelism());
+    int shift = Long.hashCode(split.tableId()) + Long.hashCode(split.partition().orElse(0));
+    return Math.floorMod(shift + split.bucket(), context.currentParallelism());
   }
 
   private void tellIdleReaders() {
@@ -205,11 +252,13 @@ public final class SluiceSplitEnumerator implements SplitEnumerator<SluiceSplit,
       return;
     }
     acquiring = true;
-    ask(() -> planner.withSnapshots(client(), missing, leaseId), this::acquired);
+    ask(() -> planner.withSnapshotsIfThere(client(), missing, leaseId), splits -> acquired(missing, splits));
   }
 
-  private void acquired(List<SluiceSplit> splits) {
+  private void acquired(List<SluiceSplit> missing, List<SluiceSplit> splits) {
     acquiring = false;
+    Set<String> there = splits.stream().map(SluiceSplit::splitId).collect(Collectors.toSet());
+    missing.stream().map(SluiceSplit::splitId).filter(id -> !there.contains(id)).forEach(unassigned::remove);
     splits.forEach(split -> unassigned.replace(split.splitId(), split));
     lease(splits);
     acquireMissing();

@@ -6,32 +6,42 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.IntFunction;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 import io.sluice.flink.ConnectorOptions.ScanStartupMode;
 import io.sluice.flink.TableKind;
+import io.sluice.flink.partition.TablePartition;
 import io.sluice.flink.source.scan.ScanSettings;
 import io.sluice.flink.source.scan.ScanTask;
+import io.sluice.flink.source.scan.SourceFailure;
 import io.sluice.flink.source.scan.TableClient;
 import io.sluice.flink.source.split.SluiceSplit;
 import io.sluice.flink.source.split.SplitStart;
+import io.sluice.store.StoreException;
 
-/** Decides the splits of a scan: one for each bucket, or a single one where the whole answer is one row. */
+/** Decides the splits of a scan: one for each bucket of each partition, or a single one where the whole answer is one row. */
 public final class SplitPlanner {
+  /** How often a partition may be dropped between two questions about it. */
+  private static final int TRIES = 5;
+
   private final String table;
   private final ScanSettings settings;
   private final ScanTask task;
   private final TableKind kind;
+  private final boolean partitioned;
 
   /**
    * @param table the table's name, for messages
    * @param kind where the table's rows are
+   * @param partitioned whether it has partition columns
    */
-  public SplitPlanner(String table, ScanSettings settings, ScanTask task, TableKind kind) {
+  public SplitPlanner(String table, ScanSettings settings, ScanTask task, TableKind kind, boolean partitioned) {
     this.table = table;
     this.settings = settings;
     this.task = task;
     this.kind = kind;
+    this.partitioned = partitioned;
   }
 
   /** The table's name, for messages. */
@@ -60,8 +70,93 @@ public final class SplitPlanner {
     if (task.isSingle()) {
       return List.of(single(client, tableId));
     }
-    List<SluiceSplit> buckets = buckets(tableId, client.bucketCount());
+    if (!partitioned) {
+      return starts(client, buckets(tableId, OptionalLong.empty(), client.bucketCount()), lease, nowMs);
+    }
+    return retrying(
+        () -> {
+          List<TablePartition> wanted = new ArrayList<>(client.partitions());
+          wanted.removeIf(partition -> !task.wants(partition));
+          List<SluiceSplit> buckets = buckets(tableId, wanted);
+          return buckets.isEmpty() ? buckets : starts(client, buckets, lease, nowMs);
+        });
+  }
+
+  private List<SluiceSplit> starts(TableClient client, List<SluiceSplit> buckets, String lease, long nowMs) {
     return settings.streaming() ? unbounded(client, buckets, lease) : bounded(client, buckets, lease, nowMs);
+  }
+
+  /** Whether new partitions are looked for. */
+  boolean discovers() {
+    return partitioned && settings.discoversPartitions();
+  }
+
+  /**
+   * Looks for partitions that are new to a streaming scan, and for those that are gone. Wherever the scan itself started, new ones are
+   * read from their beginning.
+   *
+   * @param known ids of the partitions that it reads already
+   */
+  Discovery discover(TableClient client, Set<Long> known, String lease) {
+    return retrying(
+        () -> {
+          long tableId = client.tableId();
+          List<TablePartition> present = client.partitions();
+          List<TablePartition> fresh = new ArrayList<>(present);
+          fresh.removeIf(partition -> known.contains(partition.id()) || !task.wants(partition));
+          List<SluiceSplit> splits = buckets(tableId, fresh);
+          if (leasesSnapshots() && !splits.isEmpty()) {
+            splits = withSnapshots(client, splits, lease);
+          }
+          return new Discovery(present.stream().map(TablePartition::id).collect(Collectors.toSet()), splits);
+        });
+  }
+
+  /** The same buckets, read from snapshots that hold all rows acknowledged so far; without those whose partition is gone. */
+  List<SluiceSplit> withSnapshotsIfThere(TableClient client, List<SluiceSplit> buckets, String lease) {
+    if (!partitioned) {
+      return withSnapshots(client, buckets, lease);
+    }
+    return retrying(
+        () -> {
+          Set<Long> present = client.partitions().stream().map(TablePartition::id).collect(Collectors.toSet());
+          List<SluiceSplit> there = new ArrayList<>(buckets);
+          there.removeIf(split -> !present.contains(split.partition().orElse(-1)));
+          return there.isEmpty() ? there : withSnapshots(client, there, lease);
+        });
+  }
+
+  /** Asks anew when a partition is dropped between two questions about it. */
+  private static <T> T retrying(Supplier<T> questions) {
+    for (int left = TRIES; ; left--) {
+      try {
+        return questions.get();
+      } catch (StoreException e) {
+        if (left == 1 || !SourceFailure.isPartitionGone(e)) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private static List<SluiceSplit> buckets(long tableId, List<TablePartition> partitions) {
+    List<SluiceSplit> buckets = new ArrayList<>();
+    partitions.forEach(partition -> buckets.addAll(buckets(tableId, OptionalLong.of(partition.id()), partition.bucketCount())));
+    return buckets;
+  }
+
+  /** What a look for partitions found. */
+  static final class Discovery {
+    /** Ids of all partitions that are there, wanted or not. */
+    final Set<Long> present;
+
+    /** Splits of those that are new. */
+    final List<SluiceSplit> fresh;
+
+    Discovery(Set<Long> present, List<SluiceSplit> fresh) {
+      this.present = present;
+      this.fresh = fresh;
+    }
   }
 
   private SluiceSplit single(TableClient client, long tableId) {
@@ -77,10 +172,10 @@ public final class SplitPlanner {
                     "The store no longer knows the number of rows of " + table + ". Run the query again; it will be answered by a scan."));
   }
 
-  private static List<SluiceSplit> buckets(long tableId, int count) {
+  private static List<SluiceSplit> buckets(long tableId, OptionalLong partition, int count) {
     List<SluiceSplit> buckets = new ArrayList<>(count);
     for (int bucket = 0; bucket < count; bucket++) {
-      buckets.add(new SluiceSplit(tableId, OptionalLong.empty(), bucket, SplitStart.earliest(), OptionalLong.empty()));
+      buckets.add(new SluiceSplit(tableId, partition, bucket, SplitStart.earliest(), OptionalLong.empty()));
     }
     return buckets;
   }

@@ -108,7 +108,22 @@ final class SluiceSplitReader implements SplitReader<SplitRecord, SluiceSplit> {
         ready.add(lookUp(split, task.point()));
         break;
       default:
-        subscribe(new Subscription(split));
+        subscribeIfThere(new Subscription(split));
+    }
+  }
+
+  /** A partition may be dropped before a reader comes to its splits, or while a job is down: nothing of it is left to read. */
+  private void subscribeIfThere(Subscription subscription) {
+    try {
+      subscribe(subscription);
+    } catch (StoreException e) {
+      if (!SourceFailure.isPartitionGone(e)) {
+        throw e;
+      }
+      forget(subscription);
+      RecordsBySplits.Builder<SplitRecord> end = new RecordsBySplits.Builder<>();
+      end.addFinishedSplit(subscription.split.splitId());
+      ready.add(end.build());
     }
   }
 
@@ -281,7 +296,7 @@ final class SluiceSplitReader implements SplitReader<SplitRecord, SluiceSplit> {
           for (SluiceSplit split : resume) {
             Subscription subscription = bySplit.get(split.splitId());
             if (subscription != null && !subscriptions.containsKey(subscription.number)) {
-              subscribe(subscription);
+              subscribeIfThere(subscription);
             }
           }
         });

@@ -27,13 +27,16 @@ public final class ScanSettings implements Serializable {
   private final long timestampMs;
   private final String leaseId;
   private final Duration leaseDuration;
+  private final Duration discoveryInterval;
 
-  ScanSettings(boolean streaming, ScanStartupMode mode, long timestampMs, String leaseId, Duration leaseDuration) {
+  ScanSettings(
+      boolean streaming, ScanStartupMode mode, long timestampMs, String leaseId, Duration leaseDuration, Duration discoveryInterval) {
     this.streaming = streaming;
     this.mode = mode;
     this.timestampMs = timestampMs;
     this.leaseId = leaseId;
     this.leaseDuration = leaseDuration;
+    this.discoveryInterval = discoveryInterval;
   }
 
   /**
@@ -51,7 +54,8 @@ public final class ScanSettings implements Serializable {
       throw new ValidationException("'" + ConnectorOptions.SCAN_SNAPSHOT_LEASE_DURATION.key() + "' must be positive.");
     }
     String leaseId = options.getOptional(ConnectorOptions.SCAN_SNAPSHOT_LEASE_ID).orElseGet(() -> UUID.randomUUID().toString());
-    return new ScanSettings(streaming, mode, timestampMs, leaseId, lease);
+    Duration discovery = options.get(ConnectorOptions.SCAN_PARTITION_DISCOVERY_INTERVAL);
+    return new ScanSettings(streaming, mode, timestampMs, leaseId, lease, discovery);
   }
 
   private static ZoneId zone(ReadableConfig session) {
@@ -103,7 +107,7 @@ public final class ScanSettings implements Serializable {
 
   /** The same scan, ending at what is there when it starts. */
   public ScanSettings bounded() {
-    return new ScanSettings(false, mode, timestampMs, leaseId, leaseDuration);
+    return new ScanSettings(false, mode, timestampMs, leaseId, leaseDuration, discoveryInterval);
   }
 
   /** Where it starts. */
@@ -125,6 +129,16 @@ public final class ScanSettings implements Serializable {
   /** Name of the lease that keeps snapshots while they are read. */
   public String leaseId() {
     return leaseId;
+  }
+
+  /** Whether the scan looks for new partitions while it runs. */
+  public boolean discoversPartitions() {
+    return streaming && !discoveryInterval.isZero() && !discoveryInterval.isNegative();
+  }
+
+  /** Time between two looks for new partitions. */
+  public Duration discoveryInterval() {
+    return discoveryInterval;
   }
 
   /** How long the lease lasts without being renewed. */

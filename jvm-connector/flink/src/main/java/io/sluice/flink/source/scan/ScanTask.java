@@ -5,6 +5,8 @@ import java.util.List;
 
 import javax.annotation.Nullable;
 
+import io.sluice.flink.partition.PartitionFilter;
+import io.sluice.flink.partition.TablePartition;
 import org.apache.flink.table.types.logical.RowType;
 
 /** What one scan reads of its table, after the planner has pushed down what it could. */
@@ -15,32 +17,45 @@ public final class ScanTask implements Serializable {
   @Nullable private final Long limit;
   @Nullable private final PointQuery point;
   private final int counts;
+  @Nullable private final PartitionFilter partitions;
 
-  private ScanTask(RowType rowType, @Nullable Long limit, @Nullable PointQuery point, int counts) {
+  private ScanTask(
+      RowType rowType, @Nullable Long limit, @Nullable PointQuery point, int counts, @Nullable PartitionFilter partitions) {
     this.rowType = rowType;
     this.limit = limit;
     this.point = point;
     this.counts = counts;
+    this.partitions = partitions;
   }
 
   /** All rows, with some columns. */
   public static ScanTask rows(RowType columns) {
-    return new ScanTask(columns, null, null, 0);
+    return new ScanTask(columns, null, null, 0, null);
   }
 
   /** At least {@code limit} rows if the table has as many, at most so many of each bucket. */
   public static ScanTask limited(RowType columns, long limit) {
-    return new ScanTask(columns, limit, null, 0);
+    return new ScanTask(columns, limit, null, 0, null);
   }
 
   /** The row of one primary key. */
   public static ScanTask point(RowType columns, PointQuery point) {
-    return new ScanTask(columns, null, point, 0);
+    return new ScanTask(columns, null, point, 0, null);
   }
 
   /** One row that holds the number of rows as often as there are columns. */
   public static ScanTask count(RowType counts) {
-    return new ScanTask(counts, null, null, counts.getFieldCount());
+    return new ScanTask(counts, null, null, counts.getFieldCount(), null);
+  }
+
+  /** The same of some partitions only. */
+  public ScanTask ofPartitions(@Nullable PartitionFilter wanted) {
+    return new ScanTask(rowType, limit, point, counts, wanted);
+  }
+
+  /** Whether a partition may hold rows that are wanted. */
+  public boolean wants(TablePartition partition) {
+    return partitions == null || partitions.matches(partition);
   }
 
   /** Names and types of the rows that come out. */

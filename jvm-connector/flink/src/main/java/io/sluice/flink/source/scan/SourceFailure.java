@@ -2,6 +2,7 @@ package io.sluice.flink.source.scan;
 
 import io.sluice.store.ErrorKind;
 import io.sluice.store.StoreException;
+import io.sluice.store.Subject;
 import org.apache.flink.runtime.execution.SuppressRestartsException;
 
 /** Turns what stops a scan into the exception that makes Flink do the right thing. */
@@ -34,6 +35,11 @@ public final class SourceFailure {
                 "Table ID mismatch: the saved state belongs to table %s with id %d, but the table now has id %d, for it was dropped and"
                     + " created again. Please restart the job without its savepoint or checkpoint.",
                 table, saved, present)));
+  }
+
+  /** Whether a failure says that a partition is not there (any more). */
+  public static boolean isPartitionGone(StoreException failure) {
+    return failure.kind() == ErrorKind.NOT_FOUND && failure.subject() == Subject.PARTITION;
   }
 
   private static boolean isPermanent(Throwable cause) {

@@ -1,10 +1,12 @@
 package io.sluice.flink.source.scan;
 
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.OptionalLong;
 
 import io.sluice.flink.StoreTable;
+import io.sluice.flink.partition.TablePartition;
 import io.sluice.flink.source.split.SluiceSplit;
 import io.sluice.store.Connection;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonProcessingException;
@@ -48,6 +50,19 @@ public final class StoreTableClient implements TableClient {
   @Override
   public int bucketCount() {
     return info().required("descriptor").path("bucket_count").asInt(1);
+  }
+
+  @Override
+  public List<TablePartition> partitions() {
+    ObjectNode arguments = JSON.createObjectNode();
+    arguments.set("path", path(table));
+    List<TablePartition> partitions = new ArrayList<>();
+    for (JsonNode partition : call("list_partitions", arguments)) {
+      List<String> values = new ArrayList<>();
+      partition.required("values").forEach(value -> values.add(value.asText()));
+      partitions.add(new TablePartition(partition.required("partition_id").asLong(), values, partition.required("bucket_count").asInt()));
+    }
+    return partitions;
   }
 
   /** The positions of columns in the table's newest schema. */

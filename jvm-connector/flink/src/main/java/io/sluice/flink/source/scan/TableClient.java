@@ -3,6 +3,7 @@ package io.sluice.flink.source.scan;
 import java.util.List;
 import java.util.OptionalLong;
 
+import io.sluice.flink.partition.TablePartition;
 import io.sluice.flink.source.split.SluiceSplit;
 
 /**
@@ -14,8 +15,11 @@ public interface TableClient extends AutoCloseable {
   /** The table's id; a DROP and CREATE changes it. */
   long tableId();
 
-  /** Number of buckets. */
+  /** Number of buckets; of partitions to come, in a table that has partitions. */
   int bucketCount();
+
+  /** The partitions of a table that has partition columns. */
+  List<TablePartition> partitions();
 
   /** For each bucket the first offset that can be read. */
   long[] earliestOffsets(List<SluiceSplit> buckets);

@@ -5,8 +5,10 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.stream.LongStream;
 
+import io.sluice.flink.partition.TablePartition;
 import io.sluice.flink.source.scan.TableClient;
 import io.sluice.flink.source.split.SluiceSplit;
+import io.sluice.store.Failures;
 
 /** A table whose answers a test decides, and which remembers what it was asked. */
 final class ScriptedTable implements TableClient {
@@ -18,12 +20,31 @@ final class ScriptedTable implements TableClient {
   OptionalLong rows = OptionalLong.of(40);
   RuntimeException failure;
   boolean closed;
+  final List<TablePartition> partitions = new ArrayList<>();
+  /** A partition that is dropped just before the next question about its buckets. */
+  Long dropped;
   private long snapshots = 100;
 
   private void called(String call) {
     calls.add(call);
     if (failure != null) {
       throw failure;
+    }
+  }
+
+  /** Adds a partition of the one column {@code p}. */
+  void add(long partition, String value, int buckets) {
+    partitions.add(new TablePartition(partition, List.of(value), buckets));
+  }
+
+  private void dropMeanwhile(List<SluiceSplit> splits) {
+    if (dropped != null) {
+      long gone = dropped;
+      partitions.removeIf(partition -> partition.id() == gone);
+      if (splits.stream().anyMatch(split -> split.partition().orElse(-1) == gone)) {
+        dropped = null;
+        throw Failures.partitionGone();
+      }
     }
   }
 
@@ -49,6 +70,12 @@ final class ScriptedTable implements TableClient {
   }
 
   @Override
+  public List<TablePartition> partitions() {
+    called("partitions");
+    return List.copyOf(partitions);
+  }
+
+  @Override
   public long[] earliestOffsets(List<SluiceSplit> splits) {
     called("earliest");
     return new long[splits.size()];
@@ -57,6 +84,7 @@ final class ScriptedTable implements TableClient {
   @Override
   public long[] latestOffsets(List<SluiceSplit> splits) {
     called("latest");
+    dropMeanwhile(splits);
     return of(latest, splits);
   }
 
@@ -75,6 +103,7 @@ final class ScriptedTable implements TableClient {
   @Override
   public long[] acquireSnapshots(List<SluiceSplit> splits, String lease, long leaseMs) {
     called("acquire " + numbers(splits) + " " + lease + " " + leaseMs);
+    dropMeanwhile(splits);
     return LongStream.generate(() -> snapshots++).limit(splits.size()).toArray();
   }
 

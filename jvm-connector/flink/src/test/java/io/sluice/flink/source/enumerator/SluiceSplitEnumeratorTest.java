@@ -27,7 +27,7 @@ final class SluiceSplitEnumeratorTest {
 
   private SluiceSplitEnumerator enumerator(boolean streaming, TableKind kind, String mode, SourceState state) {
     ScanSettings settings = SplitPlannerTest.settings(streaming, mode, System.currentTimeMillis() + 1_000);
-    SplitPlanner planner = new SplitPlanner("d.t", settings, ScanTask.rows(RowType.of(new BigIntType())), kind);
+    SplitPlanner planner = new SplitPlanner("d.t", settings, ScanTask.rows(RowType.of(new BigIntType())), kind, false);
     return new SluiceSplitEnumerator(context, planner, () -> table, settings, state);
   }
 

@@ -32,7 +32,7 @@ final class SplitPlannerTest {
   }
 
   private List<SluiceSplit> plan(boolean streaming, TableKind kind, String mode, long timestampMs, ScanTask task) {
-    return new SplitPlanner("d.t", settings(streaming, mode, timestampMs), task, kind).plan(table, "lease", NOW);
+    return new SplitPlanner("d.t", settings(streaming, mode, timestampMs), task, kind, false).plan(table, "lease", NOW);
   }
 
   private List<SluiceSplit> plan(boolean streaming, TableKind kind, String mode) {
@@ -71,10 +71,10 @@ final class SplitPlannerTest {
 
   @Test
   void aStreamingScanWaitsForAFutureTimestamp() {
-    SplitPlanner planner = new SplitPlanner("d.t", settings(true, "timestamp", NOW), ScanTask.rows(COLUMNS), TableKind.LOG);
+    SplitPlanner planner = new SplitPlanner("d.t", settings(true, "timestamp", NOW), ScanTask.rows(COLUMNS), TableKind.LOG, false);
     assertThat(planner.mustWait(NOW - 1)).isTrue();
     assertThat(planner.mustWait(NOW)).isFalse();
-    assertThat(new SplitPlanner("d.t", settings(false, "timestamp", NOW), ScanTask.rows(COLUMNS), TableKind.LOG).mustWait(NOW - 1)).isFalse();
+    assertThat(new SplitPlanner("d.t", settings(false, "timestamp", NOW), ScanTask.rows(COLUMNS), TableKind.LOG, false).mustWait(NOW - 1)).isFalse();
   }
 
   @Test
