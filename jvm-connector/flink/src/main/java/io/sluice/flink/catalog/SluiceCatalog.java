@@ -342,7 +342,8 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
         admin().createTable(path, descriptors.toJson(requireTable(table, path), path.getFullName()), ignoreIfExists);
       }
     } catch (StoreException e) {
-      if (StoreErrors.is(e, ErrorKind.ALREADY_EXISTS, Subject.TABLE)) {
+      // Not so when it is the lake that has one, of which the store's sentence speaks.
+      if (StoreErrors.is(e, ErrorKind.ALREADY_EXISTS, Subject.TABLE) && tableExists(path)) {
         throw StoreErrors.keeping(new TableAlreadyExistException(getName(), path), e);
       }
       if (StoreErrors.is(e, ErrorKind.NOT_FOUND, Subject.DATABASE)) {

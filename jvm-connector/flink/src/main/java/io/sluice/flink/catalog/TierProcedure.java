@@ -12,6 +12,7 @@ import org.apache.flink.table.api.ValidationException;
 import org.apache.flink.table.catalog.ObjectPath;
 import org.apache.flink.table.procedure.ProcedureContext;
 import org.apache.flink.table.procedures.Procedure;
+import org.apache.flink.types.Row;
 
 /**
  * {@code CALL sys.tier('database.table')}: brings all that the table holds at this moment into the lake and answers with the lake's
@@ -29,7 +30,7 @@ public final class TierProcedure implements Procedure {
 
   /** Called by Flink. */
   @ProcedureHint(argument = @ArgumentHint(name = "table", type = @DataTypeHint("STRING")), output = @DataTypeHint("ROW<snapshot BIGINT>"))
-  public Long[] call(ProcedureContext context, String table) {
+  public Row[] call(ProcedureContext context, String table) {
     ObjectPath path;
     try {
       path = ObjectPath.fromString(table);
@@ -37,7 +38,7 @@ public final class TierProcedure implements Procedure {
       throw new ValidationException(String.format("'%s' does not name a table; write CALL sys.tier('database.table').", table));
     }
     try {
-      return new Long[] {admin.tier(path, TIMEOUT.toMillis())};
+      return new Row[] {Row.of(admin.tier(path, TIMEOUT.toMillis()))};
     } catch (StoreException e) {
       if (StoreErrors.is(e, ErrorKind.NOT_FOUND, Subject.TABLE)) {
         throw StoreErrors.keeping(new ValidationException(String.format("Table %s does not exist.", path.getFullName())), e);
