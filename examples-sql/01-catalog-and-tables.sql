@@ -2,10 +2,14 @@
 --
 -- The engine runs inside this process: no server, no ZooKeeper, no container. One process at a time owns the directory.
 -- In these files @STORE@ stands for that directory and @DATA@ for the folder of the CSV files; bin/sql-client fills them in.
+-- The options 'datalake.*' are for tables that flow on into a lake (10-lake.sql); without such tables nothing comes of them.
 
 CREATE CATALOG IF NOT EXISTS sluice WITH (
   'type' = 'fluss',
-  'bootstrap.servers' = 'embedded:@STORE@'
+  'bootstrap.servers' = 'embedded:@STORE@',
+  'datalake.format' = 'paimon',
+  'datalake.paimon.warehouse' = '@STORE@-lake',
+  'datalake.tiering' = 'embedded'
 );
 USE CATALOG sluice;
 

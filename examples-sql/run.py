@@ -21,6 +21,8 @@ import sqlscript  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Wide enough that no value of the examples is cut short.
 PREAMBLE = "SET 'table.display.max-column-width' = '100';\n"
+# What the client says when it ends, which it does behind the first statement that fails.
+LAST_WORDS = "Shutting down the session"
 # Each statement starts and ends a small cluster, so most code runs too seldom for the second compiler to pay: a third less CPU.
 SHORT_RUN = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 
@@ -107,6 +109,8 @@ def session(script, complaints):
             waiting += decode(chunk)
             *ready, waiting = re.split(r"(?:^|\n)" + re.escape(sqlscript.PROMPT), waiting)
             yield from ready
+            if LAST_WORDS in waiting:  # a job that still runs would keep its process, and with it this pipe, for ever
+                break
         if waiting.strip():
             yield waiting
     finally:
