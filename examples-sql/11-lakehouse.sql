@@ -284,3 +284,43 @@ JOIN products$lake AS p ON i.product_id = p.product_id
 WHERE o.order_time >= TIMESTAMP '2025-01-01 00:00:00' AND o.order_time < TIMESTAMP '2025-05-01 00:00:00'
 GROUP BY p.category, MONTH(o.order_time)
 ORDER BY category, `month`;
+
+-- ---- how fresh is the last table? Rows pass three of them; the job that moves them is checkpointed once a minute
+
+CREATE TABLE bronze (id BIGINT, written TIMESTAMP_LTZ(3)) WITH ('table.datalake.enabled' = 'true', 'table.datalake.freshness' = '1 s');
+CREATE TABLE silver (id BIGINT, written TIMESTAMP_LTZ(3), PRIMARY KEY (id) NOT ENFORCED)
+WITH ('table.datalake.enabled' = 'true', 'table.datalake.freshness' = '1 s');
+CREATE TABLE gold (id BIGINT, written TIMESTAMP_LTZ(3), PRIMARY KEY (id) NOT ENFORCED)
+WITH ('table.datalake.enabled' = 'true', 'table.datalake.freshness' = '1 s');
+CREATE TABLE arrivals (id BIGINT, seconds_late BIGINT, PRIMARY KEY (id) NOT ENFORCED);
+CREATE TEMPORARY TABLE ticks (id BIGINT)
+WITH ('connector' = 'datagen', 'rows-per-second' = '100', 'fields.id.kind' = 'sequence', 'fields.id.start' = '1', 'fields.id.end' = '1000');
+
+SET 'execution.runtime-mode' = 'streaming';
+SET 'execution.checkpointing.interval' = '1 min';
+SET 'parallelism.default' = '1';
+SET 'table.dml-sync' = 'false';
+EXECUTE STATEMENT SET
+BEGIN
+INSERT INTO silver SELECT id, written FROM bronze;
+INSERT INTO gold SELECT id, written FROM silver;
+INSERT INTO arrivals SELECT id, TIMESTAMPDIFF(SECOND, written, CURRENT_ROW_TIMESTAMP()) FROM gold;
+END;
+SET 'table.dml-sync' = 'true';
+
+-- A hundred rows a second for ten seconds, each with the time at which it was written.
+INSERT INTO bronze SELECT id, CURRENT_ROW_TIMESTAMP() FROM ticks;
+
+-- Q11.11 Waits for the last one to arrive
+SELECT /*+ LOOKUP('table' = 'a', 'retry-predicate' = 'lookup_miss', 'retry-strategy' = 'fixed_delay', 'fixed-delay' = '200ms', 'max-attempts' = '300') */
+  q.id, a.id AS arrived
+FROM (SELECT CAST(id AS BIGINT) AS id, PROCTIME() AS looked_at FROM (VALUES (1000)) AS v (id)) AS q
+JOIN arrivals FOR SYSTEM_TIME AS OF q.looked_at AS a ON q.id = a.id;
+
+SET 'execution.runtime-mode' = 'batch';
+SET 'execution.checkpointing.interval' = '10 s';
+SET 'parallelism.default' = '2';
+
+-- Q11.12 Whole seconds from written to read behind the third table: of one row in a hundred, and the worst
+SELECT COUNT(*) AS arrived, MAX(CASE WHEN n <= 990 THEN seconds_late END) AS p99, MAX(seconds_late) AS worst
+FROM (SELECT seconds_late, ROW_NUMBER() OVER (ORDER BY seconds_late) AS n FROM arrivals);

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -21,8 +22,8 @@ import sqlscript  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Wide enough that no value of the examples is cut short.
 PREAMBLE = "SET 'table.display.max-column-width' = '100';\n"
-# What the client says when it ends, which it does behind the first statement that fails.
-LAST_WORDS = "Shutting down the session"
+# Behind the first statement that fails the client does nothing more, but a job that still runs keeps its process for ever.
+QUIET_AFTER_ERROR_S = 5
 # Each statement starts and ends a small cluster, so most code runs too seldom for the second compiler to pay: a third less CPU.
 SHORT_RUN = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 
@@ -105,16 +106,20 @@ def session(script, complaints):
     try:
         decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
         waiting = ""
-        while chunk := client.stdout.read1(1 << 16):
+        while chunk := read(client.stdout, QUIET_AFTER_ERROR_S if "[ERROR]" in waiting else None):
             waiting += decode(chunk)
             *ready, waiting = re.split(r"(?:^|\n)" + re.escape(sqlscript.PROMPT), waiting)
             yield from ready
-            if LAST_WORDS in waiting:  # a job that still runs would keep its process, and with it this pipe, for ever
-                break
         if waiting.strip():
             yield waiting
     finally:
         end(client)
+
+
+def read(pipe, patience_s):
+    """What comes next; nothing at the end of the pipe, or when nothing has come for so long."""
+    ready = patience_s is None or select.select([pipe], [], [], patience_s)[0]
+    return pipe.read1(1 << 16) if ready else b""
 
 
 def end(client):

@@ -31,3 +31,9 @@ VALUES (1, 'Ada', 'home', 'Lux', 2);
 
 -- Q11.10
 SELECT category, month, total FROM (VALUES ('home', 3, 240.00), ('home', 4, 30.00), ('office', 4, 25.00)) AS v (category, month, total) ORDER BY category, month;
+
+-- Q11.11
+VALUES (1000, 1000);
+
+-- Q11.12 law
+SELECT arrived::BIGINT = 1000 AND p99::DOUBLE BETWEEN 0 AND 30 AND worst::BIGINT >= p99::DOUBLE FROM answer;

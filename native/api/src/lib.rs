@@ -133,6 +133,11 @@ pub trait Connection: Send + Sync {
     /// # Errors
     /// `NotFound` about `Table`.
     fn table_stats(&self, path: &TablePath) -> Result<TableStats>;
+    /// What a catalog of Paimon is opened with to read the store's lake, `None` when the store has none.
+    ///
+    /// # Errors
+    /// `Closed`.
+    fn lake_options(&self) -> Result<Option<BTreeMap<String, String>>>;
     /// How far the lake of a table is that has one.
     ///
     /// # Errors

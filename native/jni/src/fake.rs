@@ -122,6 +122,10 @@ impl Connection for FakeStore {
     fn table_stats(&self, _: &TablePath) -> Result<TableStats> {
         Ok(TableStats { row_count: None, size_bytes: 9 })
     }
+    fn lake_options(&self) -> Result<Option<BTreeMap<String, String>>> {
+        self.call("lake_options".to_owned());
+        Ok(Some(BTreeMap::from([("warehouse".to_owned(), "/w".to_owned())])))
+    }
     fn lake_snapshot(&self, path: &TablePath) -> Result<LakeSnapshot> {
         self.call(format!("lake_snapshot {path}"));
         Ok(LakeSnapshot { snapshot: Some(3), buckets: vec![(0, 40)], last_round_ms: None, error: None })

@@ -309,6 +309,7 @@ pub fn admin(store: &dyn Connection, operation: &str, json: &str) -> Result<Stri
         "acquire_snapshots" => answer(operation, json, |a: AcquireSnapshots| {
             store.acquire_snapshots(&buckets(a.buckets), &a.lease, a.lease_ms)
         }),
+        "lake_options" => answer(operation, json, |_: Nothing| store.lake_options()),
         "lake_snapshot" => answer(operation, json, |a: Path| store.lake_snapshot(&a.path)),
         "tier" => {
             answer(operation, json, |a: Tier| store.tier(&a.path, std::time::Duration::from_millis(a.timeout_ms)))

@@ -81,6 +81,12 @@ impl LakeSettings {
         Ok(Self { warehouse, tiering, given })
     }
 
+    /// What Paimon's own catalog of the lake is opened with; `None` when there is no lake.
+    pub(crate) fn paimon_options(&self) -> Option<BTreeMap<String, String>> {
+        self.warehouse.as_ref()?;
+        Some(self.given.iter().filter_map(|(k, v)| Some((k.strip_prefix(PAIMON)?.to_owned(), v.clone()))).collect())
+    }
+
     /// The first key that is given there with another value than here.
     pub(crate) fn differs<'o>(&self, options: &'o BTreeMap<String, String>) -> Option<&'o str> {
         let theirs = options.iter().filter(|(key, _)| key.starts_with(PREFIX));
@@ -166,6 +172,10 @@ mod tests {
     fn secrets_are_kept_and_compared() {
         let secret = ("datalake.paimon.s3.secret-key", "x");
         let settings = read(&[(WAREHOUSE, "/w"), secret]).unwrap();
+        let options = [("s3.secret-key", "x"), ("warehouse", "/w")];
+        let options = options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        assert_eq!(settings.paimon_options(), Some(options));
+        assert_eq!(read(&[(FORMAT, "paimon")]).unwrap().paimon_options(), None);
         let differs = |pairs: &[(&str, &str)]| {
             let options = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
             settings.differs(&options).map(str::to_owned)

@@ -367,6 +367,10 @@ impl Connection for LocalStore {
         core.engine.table_stats(core.table(path)?.id)
     }
 
+    fn lake_options(&self) -> Result<Option<BTreeMap<String, String>>> {
+        Ok(self.core()?.settings.lake.paimon_options())
+    }
+
     fn lake_snapshot(&self, path: &TablePath) -> Result<LakeSnapshot> {
         let core = self.core()?;
         core.engine.lake_snapshot(core.table(path)?.id)

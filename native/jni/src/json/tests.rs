@@ -81,6 +81,7 @@ fn every_operation_reaches_its_method_with_its_arguments() {
 fn operations_on_the_lake_reach_their_methods() {
     let path = r#""path":{"database":"d","table":"t"}"#;
     let told = r#"{"snapshot":3,"buckets":[[0,40]],"last_round_ms":null,"error":null}"#;
+    assert_eq!(admin(&store(), "lake_options", "{}").unwrap(), r#"{"warehouse":"/w"}"#);
     for (operation, arguments, call) in [
         ("lake_snapshot", format!("{{{path}}}"), "lake_snapshot d.t"),
         ("tier", format!(r#"{{{path},"timeout_ms":9}}"#), "tier d.t 9ms"),

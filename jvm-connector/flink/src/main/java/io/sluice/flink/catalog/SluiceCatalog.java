@@ -64,7 +64,7 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
     super(name, defaultDatabase);
     this.options = Collections.unmodifiableMap(new LinkedHashMap<>(options));
     this.descriptors = new TableDescriptors(this.options);
-    this.lake = new LakeTables(name, () -> LakeOptions.ofPaimon(name, this.options), classLoader);
+    this.lake = new LakeTables(name, this::lakeOptions, classLoader);
   }
 
   // ---- life
@@ -270,6 +270,14 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
         String.format(
             "FOR SYSTEM_TIME AS OF with a fixed time reads what the lake keeps: write %1$s$lake instead of %1$s, if the table is lake-enabled.",
             path.getObjectName()));
+  }
+
+  private Map<String, String> lakeOptions() {
+    try {
+      return LakeOptions.ofPaimon(getName(), admin().lakeOptions(), options);
+    } catch (StoreException e) {
+      throw StoreErrors.of(e);
+    }
   }
 
   /** Returns the name if its table's rows flow into the lake. */

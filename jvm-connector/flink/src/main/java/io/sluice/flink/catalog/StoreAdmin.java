@@ -2,6 +2,7 @@ package io.sluice.flink.catalog;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 import io.sluice.store.Connection;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonProcessingException;
@@ -92,6 +93,12 @@ final class StoreAdmin implements AutoCloseable {
 
   void dropView(ObjectPath path, boolean ignoreIfMissing) {
     call("drop_view", at(path).put("ignore_if_missing", ignoreIfMissing));
+  }
+
+  /** Returns what Paimon's own catalog of the store's lake is opened with; empty when the store has none. */
+  Optional<Map<String, String>> lakeOptions() {
+    JsonNode options = call("lake_options", JSON.createObjectNode());
+    return options.isNull() ? Optional.empty() : Optional.of(TableDescriptors.strings(options));
   }
 
   /** Brings what a table holds now into the lake, in the calling thread; returns the lake's snapshot, null when there is nothing to bring. */

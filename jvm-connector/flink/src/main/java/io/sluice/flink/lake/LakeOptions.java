@@ -2,44 +2,40 @@ package io.sluice.flink.lake;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 
 import org.apache.flink.table.api.ValidationException;
 
-/** Where the lake is, as the options of a catalog say. The store checks the keys; here they are turned into Paimon's own. */
+/** What Paimon's own catalog of a store's lake is opened with. */
 public final class LakeOptions {
-  private static final String STORE_PREFIX = "datalake.paimon.";
   private static final String SESSION_PREFIX = "paimon.";
-  private static final String WAREHOUSE = "warehouse";
 
   private LakeOptions() {}
 
   /**
-   * The options of Paimon's catalog: {@code datalake.paimon.KEY} of this catalog as {@code KEY}, and over them {@code paimon.KEY}, which
-   * is for this session alone (credentials, for example).
+   * The options of Paimon's catalog: the store's, and over them {@code paimon.KEY} of the catalog as {@code KEY}, which is for this session
+   * alone.
    *
    * @param catalogName for the message
-   * @throws ValidationException when they do not name a warehouse
+   * @param stored what the store was opened with; empty when it has no lake
+   * @throws ValidationException when there is no lake
    */
-  public static Map<String, String> ofPaimon(String catalogName, Map<String, String> catalogOptions) {
+  public static Map<String, String> ofPaimon(String catalogName, Optional<Map<String, String>> stored, Map<String, String> catalogOptions) {
     Map<String, String> options = new LinkedHashMap<>();
-    copy(catalogOptions, STORE_PREFIX, options);
-    copy(catalogOptions, SESSION_PREFIX, options);
-    if (options.getOrDefault(WAREHOUSE, "").isBlank()) {
-      throw new ValidationException(
-          String.format(
-              "Catalog '%s' does not say where the lake is. Make it anew with 'datalake.format' = 'paimon' and"
-                  + " 'datalake.paimon.warehouse' = '/path/to/the/lake' beside its other options.",
-              catalogName));
-    }
-    return options;
-  }
-
-  private static void copy(Map<String, String> from, String prefix, Map<String, String> to) {
-    from.forEach(
+    options.putAll(
+        stored.orElseThrow(
+            () ->
+                new ValidationException(
+                    String.format(
+                        "The store of catalog '%s' has been opened without a lake. Make the catalog anew with 'datalake.format' = 'paimon' and"
+                            + " 'datalake.paimon.warehouse' = '/path/to/the/lake' beside its other options.",
+                        catalogName))));
+    catalogOptions.forEach(
         (key, value) -> {
-          if (key.startsWith(prefix)) {
-            to.put(key.substring(prefix.length()), value);
+          if (key.startsWith(SESSION_PREFIX)) {
+            options.put(key.substring(SESSION_PREFIX.length()), value);
           }
         });
+    return options;
   }
 }

@@ -112,8 +112,8 @@ public final class LakeTables implements AutoCloseable {
       ValidationException refusal =
           new ValidationException(
               String.format(
-                  "%s is read by Apache Paimon's connector, which Flink does not find: put one %s and one %s into Flink's lib/ and start it"
-                      + " again, or name them in ADD JAR.",
+                  "%s is read by Apache Paimon's connector, which Flink does not find: put %s and %s into Flink's lib/ and start it"
+                      + " again.",
                   name, CONNECTOR_JAR, HADOOP_JAR));
       // Not its cause: the SQL client shows the innermost cause only, and that one lists factories.
       refusal.addSuppressed(e);

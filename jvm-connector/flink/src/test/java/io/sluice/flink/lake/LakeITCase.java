@@ -12,6 +12,7 @@ import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.testutils.MiniClusterResourceConfiguration;
 import org.apache.flink.table.api.TableEnvironment;
 import org.apache.flink.table.api.ValidationException;
+import org.apache.flink.table.catalog.exceptions.CatalogException;
 import org.apache.flink.test.junit5.InjectMiniCluster;
 import org.apache.flink.test.junit5.MiniClusterExtension;
 import org.junit.jupiter.api.AfterEach;
@@ -138,6 +139,18 @@ final class LakeITCase {
         "CREATE CATALOG dry WITH ('type' = 'fluss', 'bootstrap.servers' = 'embedded:" + directory.resolve("dry") + "')", "USE CATALOG dry");
     refused(String.format(ORDERS, ""), Exception.class, "datalake.paimon.warehouse");
     session.run("USE CATALOG c", "DROP CATALOG dry");
+  }
+
+  @Test
+  void anotherCatalogOfTheStoreNeedsNoOptionsOfTheLake() {
+    session.run(String.format(ORDERS, ""), "INSERT INTO orders VALUES (1, 1.50)", "CALL sys.tier('fluss.orders')");
+    String here = "CREATE CATALOG %s WITH ('type' = 'fluss', 'bootstrap.servers' = 'embedded:" + directory.resolve("store") + "'%s)";
+    session.run(String.format(here, "d", ""));
+    assertThat(session.rows("SELECT id FROM d.fluss.`orders$lake`")).containsExactly("+I[1]");
+    session.run(String.format(here, "e", ", 'paimon.warehouse' = '" + directory.resolve("elsewhere") + "'"));
+    refused("SELECT id FROM e.fluss.`orders$lake`", CatalogException.class, "The lake has no table fluss.orders", "elsewhere");
+    refused(String.format(here, "f", ", 'datalake.paimon.warehouse' = '/elsewhere'"), Exception.class, "datalake.paimon.warehouse");
+    session.run("DROP CATALOG d", "DROP CATALOG e");
   }
 
   @Test

@@ -59,7 +59,7 @@ final class LakeTablesITCase {
   private FlinkSession over(TableEnvironment environment, ClassLoader loader) {
     FlinkSession over = FlinkSession.over(environment, directory.resolve("store"), 1);
     String warehouse = directory.resolve("lake").toString();
-    register(environment, new LakeTables("m", () -> LakeOptions.ofPaimon("m", Map.of("datalake.paimon.warehouse", warehouse)), loader));
+    register(environment, new LakeTables("m", () -> Map.of("warehouse", warehouse), loader));
     over.run(
         "CREATE CATALOG p WITH ('type' = 'paimon', 'disable-create-table-in-default-db' = 'true', 'warehouse' = '" + warehouse + "')",
         "USE CATALOG m");

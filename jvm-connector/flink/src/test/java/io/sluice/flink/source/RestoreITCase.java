@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -77,7 +78,8 @@ final class RestoreITCase {
   }
 
   private FlinkSession withoutCheckpoints(int parallelism) {
-    FlinkSession session = FlinkSession.streaming(directory.resolve("store"), parallelism);
+    Map<String, String> lake = Map.of("datalake.format", "paimon", "datalake.paimon.warehouse", directory.resolve("lake").toString());
+    FlinkSession session = FlinkSession.streaming(directory.resolve("store"), parallelism, lake);
     session.environment().createTemporarySystemFunction("gate", Gate.class);
     session.set("restart-strategy.type", "fixed-delay");
     session.set("restart-strategy.fixed-delay.attempts", "5");
@@ -87,6 +89,14 @@ final class RestoreITCase {
 
   private JobClient count(FlinkSession session, String from) {
     return session.submit("INSERT INTO seen SELECT id, COUNT(*) FROM (SELECT gate(id) AS id FROM " + from + ") GROUP BY id").getJobClient().orElseThrow();
+  }
+
+  private void createInLake(String table) {
+    sql.run("CREATE TABLE " + table + " (id INT, name STRING) WITH ('bucket.num'='3', 'table.datalake.enabled'='true')");
+  }
+
+  private void tier(String table) {
+    sql.run("CALL sys.tier('fluss." + table + "')");
   }
 
   private static String values(int from, int to) {
@@ -152,6 +162,24 @@ final class RestoreITCase {
   }
 
   @Test
+  void aLogTableInTheLakeGoesOnWhereTheSavepointEndsWithMoreAndFewerReaders() throws Exception {
+    createInLake("l");
+    sql.run("INSERT INTO l VALUES " + values(-100, 0));
+    tier("l");
+    JobClient job = count(sql, "l");
+    assertSeenOnce(-100, 0);
+    String savepoint = stop(job);
+    sql.run("INSERT INTO l VALUES " + values(0, 100));
+    tier("l");
+    sql.run("INSERT INTO l VALUES " + values(100, 200));
+    try (FlinkSession wider = restored(savepoint, 4)) {
+      JobClient second = count(wider, "l");
+      assertSeenOnce(-100, 200);
+      cancel(second);
+    }
+  }
+
+  @Test
   void aReadFromATimestampGoesOnWhereTheSavepointEnds() throws Exception {
     sql.run("CREATE TABLE l (id INT, name STRING) WITH ('bucket.num'='3')");
     sql.run("INSERT INTO l VALUES " + values(-50, 0));
@@ -165,6 +193,18 @@ final class RestoreITCase {
   void aSavepointInTheMiddleOfASnapshotGoesOnBehindTheRowsRead() throws Exception {
     sql.run("CREATE TABLE k (id INT, name STRING, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket.num'='3')");
     sql.run("INSERT INTO k VALUES " + values(0, 3_000));
+    assertGoesOnInside(() -> {});
+  }
+
+  @Test
+  void aSavepointInTheMiddleOfTheLakeGoesOnBehindTheRowsRead() throws Exception {
+    createInLake("k");
+    sql.run("INSERT INTO k VALUES " + values(0, 3_000));
+    tier("k");
+    assertGoesOnInside(() -> tier("k"));
+  }
+
+  private void assertGoesOnInside(Runnable change) throws Exception {
     pauseMs = 1;
     JobClient slow = count(sql, "k");
     Thread.sleep(800);
@@ -174,6 +214,7 @@ final class RestoreITCase {
     }
     // More rows and a newer snapshot must not matter to the one that is being read.
     sql.run("INSERT INTO k VALUES " + values(3_000, 3_100));
+    change.run();
     try (FlinkSession.Running other = sql.start("SELECT COUNT(*) FROM k")) {
       other.next(1);
     }
@@ -206,6 +247,20 @@ final class RestoreITCase {
     sql.set("execution.checkpointing.interval", "1 h");
     JobClient job = count(sql, "k");
     assertSeenOnce(-1, 300);
+    assertThat(FAILURES_LEFT.get()).isNegative();
+    cancel(job);
+  }
+
+  @Test
+  void aJobThatFailsInTheLakeBeforeItsFirstCheckpointReadsAllOfItAgain() throws Exception {
+    createInLake("k");
+    sql.run("INSERT INTO k VALUES " + values(-1, 300));
+    tier("k");
+    sql.run("INSERT INTO k VALUES " + values(300, 400));
+    FAILURES_LEFT.set(2);
+    sql.set("execution.checkpointing.interval", "1 h");
+    JobClient job = count(sql, "k");
+    assertSeenOnce(-1, 400);
     assertThat(FAILURES_LEFT.get()).isNegative();
     cancel(job);
   }
