@@ -11,6 +11,7 @@ mod lake_is_told;
 mod long_poll_wakes_on_commit;
 mod looked_at_from_outside;
 mod order_is_kept;
+mod partitions_come_and_go;
 mod projection_rewrites_columns;
 mod rows_by_key;
 mod sent_again_is_written_once;

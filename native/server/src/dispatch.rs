@@ -3,15 +3,9 @@
 use crate::answer::{Failed, Reply, frame, read, run};
 use crate::node::Node;
 use crate::writes::{Acks, patience, settle};
-use crate::{cluster, databases, logs, metadata, rows, snapshots, tables};
+use crate::{cluster, databases, logs, metadata, partitions, rows, snapshots, tables};
 use bytes::Bytes;
-use sluice_wire::message::{
-    CreatePartitionRequest, CreatePartitionResponse, DropPartitionRequest, DropPartitionResponse,
-};
-use sluice_wire::message::{
-    ErrorResponse, ListPartitionInfosRequest, ListPartitionInfosResponse, ProduceLogRequest, ProduceLogResponse,
-    PutKvRequest, PutKvResponse,
-};
+use sluice_wire::message::{ErrorResponse, ProduceLogRequest, ProduceLogResponse, PutKvRequest, PutKvResponse};
 use sluice_wire::{ApiKey, ErrorCode, RequestHeader};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -42,6 +36,8 @@ impl Request {
                     | K::CreateTable
                     | K::DropTable
                     | K::AlterTable
+                    | K::CreatePartition
+                    | K::DropPartition
             )
         )
     }
@@ -131,6 +127,8 @@ fn change(node: &Node, key: ApiKey, id: i32, body: Bytes) -> Vec<u8> {
         ApiKey::CreateTable => run(id, body, |r| tables::create(node, &r)),
         ApiKey::DropTable => run(id, body, |r| tables::drop(node, &r)),
         ApiKey::AlterTable => run(id, body, |r| tables::alter(node, &r)),
+        ApiKey::CreatePartition => run(id, body, |r| partitions::create(node, &r)),
+        ApiKey::DropPartition => run(id, body, |r| partitions::drop(node, &r)),
         _ => defect(id),
     }
 }
@@ -152,15 +150,7 @@ fn look(node: &Node, key: ApiKey, id: i32, version: i16, body: Bytes) -> Vec<u8>
         ApiKey::PrefixLookup => run(id, body, |r| rows::prefix_lookup(node, &r, version)),
         ApiKey::LimitScan => run(id, body, |r| Ok(rows::limit_scan(node, &r))),
         ApiKey::GetTableStats => run(id, body, |r| rows::stats(node, &r)),
-        ApiKey::ListPartitionInfos => run(id, body, |r: ListPartitionInfosRequest| {
-            tables::refuse_partitions::<ListPartitionInfosResponse>(node, &r.table_path)
-        }),
-        ApiKey::CreatePartition => run(id, body, |r: CreatePartitionRequest| {
-            tables::refuse_partitions::<CreatePartitionResponse>(node, &r.table_path)
-        }),
-        ApiKey::DropPartition => run(id, body, |r: DropPartitionRequest| {
-            tables::refuse_partitions::<DropPartitionResponse>(node, &r.table_path)
-        }),
+        ApiKey::ListPartitionInfos => run(id, body, |r| partitions::list(node, &r)),
         ApiKey::GetLatestKvSnapshots => run(id, body, |r| snapshots::latest(node, &r)),
         ApiKey::GetKvSnapshotMetadata => run(id, body, |r| snapshots::metadata(&r)),
         ApiKey::AcquireKvSnapshotLease => run(id, body, snapshots::acquire),

@@ -19,6 +19,7 @@ mod limits;
 mod logs;
 mod metadata;
 mod node;
+mod partitions;
 mod rows;
 mod server;
 mod snapshots;

@@ -2,24 +2,36 @@
 
 use crate::answer::{Failed, Reply};
 use crate::node::Node;
-use crate::tables;
-use sluice_api::Connection;
+use crate::{partitions, tables};
+use sluice_api::{Connection, PartitionInfo};
 use sluice_base::{ErrorKind, TableBucket, TableId};
 use sluice_wire::ErrorCode;
 use sluice_wire::message::{
     AcquireKvSnapshotLeaseRequest, AcquireKvSnapshotLeaseResponse, DropKvSnapshotLeaseRequest,
     DropKvSnapshotLeaseResponse, GetKvSnapshotMetadataRequest, GetKvSnapshotMetadataResponse, GetLakeSnapshotRequest,
     GetLakeSnapshotResponse, GetLatestKvSnapshotsRequest, GetLatestKvSnapshotsResponse, KvSnapshot,
-    LakeSnapshotForBucket, ReleaseKvSnapshotLeaseRequest, ReleaseKvSnapshotLeaseResponse,
+    LakeSnapshotForBucket, PhysicalTablePath, ReleaseKvSnapshotLeaseRequest, ReleaseKvSnapshotLeaseResponse,
 };
 
 /// No snapshot for each bucket, which tells the client to begin with the changelog; refused where that has lost its beginning.
 pub(crate) fn latest(node: &Node, request: &GetLatestKvSnapshotsRequest) -> Reply<GetLatestKvSnapshotsResponse> {
     let info = tables::find(node, &request.table_path)?;
     tables::need_primary_key(&info)?;
+    let partition = match &request.partition_name {
+        None => None,
+        Some(_) => {
+            let path = PhysicalTablePath {
+                database_name: request.table_path.database_name.clone(),
+                table_name: request.table_path.table_name.clone(),
+                partition_name: request.partition_name.clone(),
+            };
+            Some(partitions::named(node, &path)?.1)
+        }
+    };
     let mut latest_snapshots = Vec::new();
-    for bucket in 0..info.bucket_count() {
-        let id = TableBucket { table: TableId(info.table_id), partition: None, bucket };
+    for bucket in 0..partition.as_ref().map_or(info.bucket_count(), |p| p.bucket_count) {
+        let partition = partition.as_ref().map(PartitionInfo::id);
+        let id = TableBucket { table: TableId(info.table_id), partition, bucket };
         let (start, _) = node.store.raw_bucket(&id)?.readable()?;
         if start > 0 {
             let message = format!(
@@ -31,7 +43,8 @@ pub(crate) fn latest(node: &Node, request: &GetLatestKvSnapshotsRequest) -> Repl
         }
         latest_snapshots.push(KvSnapshot { bucket_id: bucket, snapshot_id: None, log_offset: None });
     }
-    Ok(GetLatestKvSnapshotsResponse { table_id: info.table_id, partition_id: None, latest_snapshots })
+    let partition_id = partition.map(|p| p.partition_id);
+    Ok(GetLatestKvSnapshotsResponse { table_id: info.table_id, partition_id, latest_snapshots })
 }
 
 pub(crate) fn metadata(request: &GetKvSnapshotMetadataRequest) -> Reply<GetKvSnapshotMetadataResponse> {

@@ -1,4 +1,4 @@
-//! Requests about tables, their schemas and (for now refused) their partitions.
+//! Requests about tables and their schemas.
 
 use crate::answer::{Failed, Reply};
 use crate::node::Node;
@@ -131,19 +131,6 @@ fn changes(request: &AlterTableRequest) -> Reply<Vec<TableChange>> {
         Some((what, column)) => unfit(format!("column '{column}' cannot be {what}: columns can only be added")),
         None => Ok(changes),
     }
-}
-
-/// Partitions do not go over the protocol yet.
-pub(crate) fn refuse_partitions<T>(node: &Node, table: &message::TablePath) -> Reply<T> {
-    let info = find(node, table)?;
-    let (code, what) = match info.descriptor.partition_key.is_empty() {
-        true => (ErrorCode::TableNotPartitioned, "is not a partitioned table."),
-        false => (
-            ErrorCode::UnsupportedVersion,
-            "is a partitioned table: this server does not give partitions out yet; use it from an embedded store",
-        ),
-    };
-    Err(Failed::new(code, format!("Table '{}' {what}", info.path)))
 }
 
 /// The table is not one with a primary key, which the request is about.

@@ -15,7 +15,7 @@ use arrow_array::RecordBatch;
 use sluice_base::{Error, Offset, Result, SchemaId, Subject};
 use sluice_kv::DeleteBehavior;
 use sluice_log::{BatchDecoder, BatchHeader, BatchProjector, verify_crc};
-use sluice_row::{ChangeKind, KeyEncoder, KeyFormat, RowDecoder};
+use sluice_row::{BoundPartition, ChangeKind, KeyEncoder, KeyFormat, RowDecoder};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -138,6 +138,9 @@ impl RawBucket {
             let targets = targets(&meta, sent);
             let merger = merger(&meta, &targets)?;
             let mut taken = take_rows(&meta, sent)?;
+            let id = self.bucket.id.partition;
+            let partition = meta.partitions.iter().find(|(_, info)| Some(info.id()) == id);
+            check_partition(&meta, partition.map(|(name, _)| name.as_str()), &taken)?;
             let refused = |e: Error| Error::unsupported(Subject::Row, e.message());
             merger.check_kinds(&meta, &taken.kinds).map_err(refused)?;
             row_check::not_null(&meta, taken.rows.columns(), &targets.columns, &without_deletes(&taken.kinds))?;
@@ -393,6 +396,28 @@ fn take_rows(meta: &TableMeta, sent: &SentRows<'_>) -> Result<Taken> {
     let taken = Taken { rows: rows.finish().map_err(damaged)?, keys, values, kinds };
     check_keys(meta, &taken)?;
     Ok(taken)
+}
+
+/// Rows must belong to the partition that they are sent to: readers and lookups of another would never find them.
+fn check_partition(meta: &TableMeta, partition: Option<&str>, taken: &Taken) -> Result<()> {
+    let Some(name) = partition else { return Ok(()) };
+    let all = types(meta.schema());
+    let key_types: Vec<_> = meta.partition_key.iter().filter_map(|i| all.get(*i).cloned()).collect();
+    let columns = pick(taken.rows.columns(), &meta.partition_key)?;
+    let bound = BoundPartition::new(&key_types, &columns)?;
+    for (row, _) in taken.kinds.iter().enumerate().filter(|(_, kind)| **kind != ChangeKind::Delete) {
+        let text = |column| bound.text(row, column).map_err(|why| Error::invalid(Subject::Row, why));
+        let values = (0..key_types.len()).map(text).collect::<Result<Vec<_>>>()?;
+        if values.join("$") != name {
+            let message = format!(
+                "row {row} of the batch is one of partition {}, not of {name} of table {}; nothing of the batch is written",
+                values.join("$"),
+                meta.path
+            );
+            return Err(Error::invalid(Subject::Row, message));
+        }
+    }
+    Ok(())
 }
 
 /// The kinds as if deletes, whose rows are not looked at, were old images.

@@ -106,6 +106,19 @@ impl LocalStore {
         self.core()?.engine.raw_bucket(id)
     }
 
+    /// A partition by its id, with its table's; `None` when there is none.
+    ///
+    /// # Errors
+    /// `Closed`.
+    pub fn partition(&self, id: i64) -> Result<Option<(TableId, PartitionInfo)>> {
+        let state = self.core()?.catalog.state();
+        let found = |table: &Arc<TableMeta>| {
+            let partition = table.partitions.values().find(|p| p.partition_id == id)?;
+            Some((table.id, partition.clone()))
+        };
+        Ok(state.tables().find_map(found))
+    }
+
     /// One of a table's schemas with its id; the newest without one.
     ///
     /// # Errors

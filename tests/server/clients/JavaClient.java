@@ -24,6 +24,7 @@ import org.apache.fluss.client.table.writer.AppendWriter;
 import org.apache.fluss.client.table.writer.UpsertWriter;
 import org.apache.fluss.config.Configuration;
 import org.apache.fluss.metadata.DatabaseDescriptor;
+import org.apache.fluss.metadata.PartitionSpec;
 import org.apache.fluss.metadata.Schema;
 import org.apache.fluss.metadata.TableBucket;
 import org.apache.fluss.metadata.TableChange;
@@ -68,6 +69,7 @@ public final class JavaClient {
             programs.put("prefix lookup", client::prefixLookup);
             programs.put("limit scan", client::limitScan);
             programs.put("a column is added", client::columnAdded);
+            programs.put("partitions", client::partitions);
             programs.put("what is not there", client::notThere);
             for (Map.Entry<String, Program> program : programs.entrySet()) {
                 long begun = System.nanoTime();
@@ -215,6 +217,66 @@ public final class JavaClient {
             same(true, lookuper.lookup(GenericRow.of(5)).get().getRowList().isEmpty());
             same(1999L, admin.getTableStats(path).get().getRowCount());
         }
+    }
+
+    /** The writers create partitions that are missing. */
+    private void partitions() throws Exception {
+        TablePath path = TablePath.of("fluss", "cut_" + System.nanoTime());
+        TableDescriptor log = TableDescriptor.builder().schema(log()).partitionedBy("name").distributedBy(2).build();
+        admin.createTable(path, log, false).get();
+        admin.createPartition(path, new PartitionSpec(Collections.singletonMap("name", "eu")), false).get();
+        try (Table table = connection.getTable(path)) {
+            AppendWriter writer = table.newAppend().createWriter();
+            for (int id = 0; id < 1000; id++) {
+                writer.append(GenericRow.of(id, BinaryString.fromString(id % 2 == 0 ? "eu" : "us"), 1L));
+            }
+            writer.flush();
+            Map<String, Long> ids = ids(path);
+            same(new TreeMap<>(ids).keySet().toString(), "[eu, us]");
+            for (String name : ids.keySet()) {
+                int rows = 0;
+                long deadline = System.nanoTime() + 30_000_000_000L;
+                try (LogScanner scanner = table.newScan().createLogScanner()) {
+                    IntStream.range(0, 2).forEach(bucket -> scanner.subscribeFromBeginning(ids.get(name), bucket));
+                    while (rows < 500 && System.nanoTime() < deadline) {
+                        for (ScanRecord record : scanner.poll(Duration.ofSeconds(1))) {
+                            same(name, record.getRow().getString(1).toString());
+                            rows++;
+                        }
+                    }
+                }
+                same(500, rows);
+            }
+        }
+        admin.dropPartition(path, new PartitionSpec(Collections.singletonMap("name", "eu")), false).get();
+        same("[us]", ids(path).keySet().toString());
+
+        TablePath keyedPath = TablePath.of("fluss", "keyed_cut_" + System.nanoTime());
+        Schema schema = Schema.newBuilder()
+                .column("id", DataTypes.INT())
+                .column("name", DataTypes.STRING())
+                .column("amount", DataTypes.BIGINT())
+                .primaryKey("id", "name")
+                .build();
+        admin.createTable(keyedPath, TableDescriptor.builder().schema(schema).partitionedBy("name").distributedBy(2, "id").build(), false).get();
+        try (Table table = connection.getTable(keyedPath)) {
+            UpsertWriter writer = table.newUpsert().createWriter();
+            for (int id = 0; id < 200; id++) {
+                writer.upsert(GenericRow.of(id % 100, BinaryString.fromString(id % 2 == 0 ? "eu" : "us"), (long) id));
+            }
+            writer.flush();
+            Lookuper lookuper = table.newLookup().createLookuper();
+            same("3/us/103", show(lookuper.lookup(GenericRow.of(3, BinaryString.fromString("us"))).get().getSingletonRow()));
+            for (String miss : new String[] {"eu", "asia"}) {
+                same(true, lookuper.lookup(GenericRow.of(3, BinaryString.fromString(miss))).get().getRowList().isEmpty());
+            }
+        }
+    }
+
+    private Map<String, Long> ids(TablePath path) throws Exception {
+        Map<String, Long> ids = new TreeMap<>();
+        admin.listPartitionInfos(path).get().forEach(partition -> ids.put(partition.getPartitionName(), partition.getPartitionId()));
+        return ids;
     }
 
     private void changelog() throws Exception {

@@ -210,9 +210,59 @@ async def a_reader_sees_a_row_at_once(w):
     assert slowest < 0.3, "%.0f ms after the acknowledgement" % (slowest * 1000)
 
 
+async def partitions(w):
+    schema = pa.schema([pa.field("id", pa.int32()), pa.field("region", pa.string())])
+    path, log = await w.table(fluss.Schema(schema), partition_keys=["region"], bucket_count=2)
+    assert log.get_table_info().is_partitioned() and log.get_table_info().get_partition_keys() == ["region"]
+    for region in ["eu", "us"]:
+        await w.admin.create_partition(path, {"region": region}, ignore_if_exists=False)
+    await w.admin.create_partition(path, {"region": "eu"}, ignore_if_exists=True)
+    for call, code in [
+        (w.admin.create_partition(path, {"region": "eu"}, ignore_if_exists=False), 42),
+        (w.admin.create_partition(path, {"nope": "eu"}, ignore_if_exists=True), 43),
+        (w.admin.drop_partition(path, {"region": "asia"}, ignore_if_not_exists=False), 36),
+    ]:
+        try:
+            await call
+            raise AssertionError("no error, %d expected" % code)
+        except fluss.FlussError as e:
+            assert e.error_code == code, e
+    ids = {p.partition_name: p.partition_id for p in await w.admin.list_partition_infos(path)}
+    assert sorted(ids) == ["eu", "us"], ids
+    assert [p.partition_name for p in await w.admin.list_partition_infos(path, {"region": "us"})] == ["us"]
+    writer = log.new_append().create_writer()
+    written = [{"id": i, "region": ["eu", "us"][i % 2]} for i in range(100)]
+    for row in written:
+        writer.append(row)
+    await writer.flush()
+    for region, wanted in [("eu", written[0::2]), ("us", written[1::2])]:
+        ends = await w.admin.list_partition_offsets(path, region, bucket_ids=[0, 1], offset_spec=fluss.OffsetSpec.latest())
+        assert sum(ends.values()) == 50, ends
+        reader = await log.new_scan().create_record_batch_log_scanner()
+        reader.subscribe_partition_buckets({(ids[region], bucket): fluss.EARLIEST_OFFSET for bucket in range(2)})
+        rows, deadline = [], time.time() + 30
+        while len(rows) < 50 and time.time() < deadline:
+            rows += (await reader.poll_arrow(1000)).to_pylist()
+        assert sorted(rows, key=lambda r: r["id"]) == wanted, region
+    await w.admin.drop_partition(path, {"region": "eu"}, ignore_if_not_exists=False)
+    assert [p.partition_name for p in await w.admin.list_partition_infos(path)] == ["us"]
+
+    path, keyed = await w.table(fluss.Schema(schema, primary_keys=["id", "region"]), partition_keys=["region"], bucket_count=2)
+    for region in ["eu", "us"]:
+        await w.admin.create_partition(path, {"region": region}, ignore_if_exists=False)
+    writer = keyed.new_upsert().create_writer()
+    for row in written:
+        writer.upsert(row)
+    await writer.flush()
+    lookup = keyed.new_lookup().create_lookuper()
+    assert await lookup.lookup({"id": 3, "region": "us"}) == {"id": 3, "region": "us"}
+    for miss in [{"id": 3, "region": "eu"}, {"id": 3, "region": "asia"}]:
+        assert await lookup.lookup(miss) is None, miss
+
+
 PROGRAMS = [
     databases_and_tables, append_and_scan_every_type, projected_scan, many_batches_in_flight, upsert_delete_lookup, changelog,
-    prefix_lookup, limit_scan_of_a_log, a_reader_sees_a_row_at_once,
+    prefix_lookup, limit_scan_of_a_log, a_reader_sees_a_row_at_once, partitions,
 ]
 
 
