@@ -96,10 +96,10 @@ CALL sys.tier('lake.planes');
 -- Q10.11 Once they are there the two are equal
 SELECT COUNT(*) AS planes, SUM(flights) AS flights, MAX(last_hour) AS last_hour FROM planes$lake;
 
--- Rows flow by themselves where nobody calls: here a second after they were written.
+-- Rows flow by themselves where nobody calls: here a second after they were written. (ZZ is the airline that 05 makes up.)
 CREATE TABLE carriers (carrier STRING, name STRING, PRIMARY KEY (carrier) NOT ENFORCED)
 WITH ('table.datalake.enabled' = 'true', 'table.datalake.freshness' = '1 s');
-INSERT INTO carriers SELECT carrier, name FROM nyc.airlines;
+INSERT INTO carriers SELECT carrier, name FROM nyc.airlines WHERE carrier <> 'ZZ';
 
 -- Q10.12 Seen at once in the table, whether or not they are in the lake yet
 SELECT carrier, name FROM carriers;
