@@ -223,10 +223,11 @@ impl Kv {
         let _gate = lock(&self.write_gate);
         // After a failure nothing is gathered until RocksDB takes rows again, or the next ones would be refused once more.
         let takes = || self.staging.takes(bytes) && self.errors() == self.outlived_errors.load(Ordering::Relaxed);
-        if !takes() {
+        let gathers = takes() || {
             self.hand_over()?;
-        }
-        if takes() {
+            takes()
+        };
+        if gathers {
             self.staging.add(changes.clone(), mark);
         } else {
             // RocksDB takes rows several times faster in order, for each finds its place beside the last. Of one key the last change counts.
@@ -295,9 +296,10 @@ impl Kv {
     /// All rows in key order as they are now, from a key on.
     #[must_use]
     pub fn scan(&self, from_key: Option<&[u8]>) -> KvIter {
-        let _gate = lock(&self.write_gate);
+        // Where nothing is gathered RocksDB has all that is acknowledged, and nobody is waited for.
+        let gate = (!self.staging.is_empty()).then(|| lock(&self.write_gate));
         // A full disk takes nothing; the rows are read all the same.
-        let over = self.hand_over().err().map(|_| self.staging.changes());
+        let over = gate.as_ref().and_then(|_| self.hand_over().err()).map(|_| self.staging.changes());
         KvIter::new(&self.db, self.dir.clone(), from_key).with_changes(self.unwritten().or(over), from_key)
     }
 

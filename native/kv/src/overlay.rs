@@ -192,7 +192,7 @@ impl Overlay {
     /// Bytes of keys and values held.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.active.arena.len() + self.frozen.as_ref().map_or(0, |l| l.arena.len())
+        self.active.bytes() + self.frozen.as_ref().map_or(0, |l| l.bytes())
     }
 }
 

@@ -50,6 +50,11 @@ impl Staging {
         self.read().layer.bytes() as u64
     }
 
+    /// Whether nothing is gathered.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.read().layer.is_empty()
+    }
+
     /// Whether so many bytes more may be gathered here.
     pub(crate) fn takes(&self, more: u64) -> bool {
         self.bytes() + more <= self.of_all.share(self.write_buffer_bytes)
