@@ -12,7 +12,6 @@ import org.apache.flink.table.expressions.AggregateExpression;
 final class RowCount {
   // The planner's classes are hidden from connectors, so their names have to do.
   private static final String COUNT_ROWS = "Count1AggFunction";
-  private static final String COUNT_VALUES = "CountAggFunction";
 
   private RowCount() {}
 
@@ -21,14 +20,16 @@ final class RowCount {
     return !aggregates.isEmpty() && aggregates.stream().allMatch(RowCount::isRowCount);
   }
 
+  /**
+   * COUNT(*), and what the planner has made of a COUNT of something that is never NULL. It also offers counts of expressions, with
+   * arguments that name columns of the expressions as if they were the table's: those are never the number of rows.
+   */
   private static boolean isRowCount(AggregateExpression aggregate) {
-    if (aggregate.isDistinct() || aggregate.isApproximate() || aggregate.getFilterExpression().isPresent()) {
-      return false;
-    }
-    String function = aggregate.getFunctionDefinition().getClass().getSimpleName();
-    boolean allArgumentsPresent =
-        aggregate.getArgs().stream().noneMatch(column -> column.getOutputDataType().getLogicalType().isNullable());
-    return function.equals(COUNT_ROWS) || function.equals(COUNT_VALUES) && allArgumentsPresent;
+    return !aggregate.isDistinct()
+        && !aggregate.isApproximate()
+        && aggregate.getFilterExpression().isEmpty()
+        && aggregate.getArgs().isEmpty()
+        && aggregate.getFunctionDefinition().getClass().getSimpleName().equals(COUNT_ROWS);
   }
 
   /** Whether the store can tell the number without a scan. */

@@ -163,7 +163,9 @@ final class BatchReadITCase {
             "SELECT 'limited', COUNT(*) FROM (SELECT * FROM t LIMIT 2)",
             "SELECT 'grouped ' || addr, COUNT(*) FROM t WHERE addr IS NOT NULL GROUP BY addr",
             "SELECT 'with maximum', MAX(id) + COUNT(*) FROM t",
-            "SELECT 'filter clause', COUNT(*) FILTER (WHERE id > 1) FROM t");
+            "SELECT 'filter clause', COUNT(*) FILTER (WHERE id > 1) FROM t",
+            "SELECT 'case', COUNT(CASE WHEN id > 1 THEN 1 END) FROM t",
+            "SELECT 'cases', COUNT(*) * 10 + COUNT(NULLIF(id, 2)) FROM t");
     for (String table : List.of("people", "visits")) {
       String query = counts.replace("FROM t", "FROM " + table);
       assertThat(sql.rows("SELECT COUNT(*) FROM " + table)).containsExactly("+I[0]");
@@ -185,7 +187,9 @@ final class BatchReadITCase {
                 "+I[grouped x, 1]",
                 "+I[grouped y, 1]",
                 "+I[with maximum, 6]",
-                "+I[filter clause, 2]");
+                "+I[filter clause, 2]",
+                "+I[case, 2]",
+                "+I[cases, 32]");
       }
       sql.set("table.optimizer.source.aggregate-pushdown-enabled", "true");
       assertThat(sql.explain("SELECT COUNT(*) FROM " + table)).contains("aggregates=[");
