@@ -35,11 +35,16 @@ pub fn open(parent: Handle, json: &str) -> Result<Handle> {
     let connection = handle::get::<OpenConnection>(parent)?;
     let store = connection.store();
     let table = store.table(&arguments.path)?;
-    let columns = if arguments.target_columns.is_empty() {
+    let keyed = !table.descriptor.schema.primary_key.is_empty();
+    let mut columns = if arguments.target_columns.is_empty() {
         table.descriptor.schema.columns
     } else {
         named(&table.descriptor.schema, &arguments.target_columns)?
     };
+    if keyed {
+        // A delete may carry nothing but its key; the store checks the other rows.
+        columns.iter_mut().for_each(|column| column.data_type.nullable = true);
+    }
     let WriterArguments { path, target_columns, overwrite, create_partitions } = arguments;
     let writer = store.writer(&path, &WriteOptions { target_columns, overwrite, create_partitions })?;
     let types = columns.iter().map(|column| column.data_type.clone()).collect();

@@ -70,6 +70,12 @@ public final class MergeRules {
     return engine.name().toLowerCase(Locale.ROOT);
   }
 
+  /** The column whose value decides which row of a key stays; empty unless the engine is versioned. */
+  public Optional<String> versionColumn() {
+    Optional<String> column = Optional.ofNullable(options.get("table.merge-engine.versioned.ver-column")).map(String::trim);
+    return column.filter(name -> engine == Engine.VERSIONED);
+  }
+
   public Deletes deletes() {
     return deletes;
   }

@@ -76,8 +76,12 @@ public final class ConnectorTableFactory implements DynamicTableSourceFactory, D
     if (inLake.isPresent()) {
       return lake.source(inLake.get(), context);
     }
-    boolean streaming = context.getConfiguration().get(ExecutionOptions.RUNTIME_MODE) == RuntimeExecutionMode.STREAMING;
-    return SluiceTableSource.create(StoreTable.of(context, catalogOptions), options(context), context.getConfiguration(), streaming);
+    StoreTable table = StoreTable.of(context, catalogOptions);
+    return SluiceTableSource.create(table, options(context), context.getConfiguration(), isStreaming(context));
+  }
+
+  private static boolean isStreaming(Context context) {
+    return context.getConfiguration().get(ExecutionOptions.RUNTIME_MODE) == RuntimeExecutionMode.STREAMING;
   }
 
   @Override
@@ -98,7 +102,7 @@ public final class ConnectorTableFactory implements DynamicTableSourceFactory, D
               String.format("%s is read-only: write into %s, whose rows flow into the lake.", name, name.table().getFullName()));
         });
     StoreTable table = StoreTable.of(context, catalogOptions);
-    return SluiceTableSink.create(table, context.getCatalogTable().getResolvedSchema(), options(context));
+    return SluiceTableSink.create(table, context.getCatalogTable().getResolvedSchema(), options(context), isStreaming(context));
   }
 
   private static Optional<LakeName> inLake(Context context) {

@@ -1,15 +1,18 @@
 package io.sluice.flink.sink;
 
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
+
+import javax.annotation.Nullable;
 
 import io.sluice.flink.ConnectorOptions;
 import io.sluice.flink.ConnectorOptions.DistributionMode;
 import io.sluice.flink.MergeRules;
 import io.sluice.flink.StoreTable;
+import io.sluice.flink.source.scan.PointQuery;
 import org.apache.flink.configuration.ReadableConfig;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.datastream.DataStreamSink;
@@ -24,42 +27,54 @@ import org.apache.flink.table.connector.ProviderContext;
 import org.apache.flink.table.connector.RowLevelModificationScanContext;
 import org.apache.flink.table.connector.sink.DataStreamSinkProvider;
 import org.apache.flink.table.connector.sink.DynamicTableSink;
+import org.apache.flink.table.connector.sink.abilities.SupportsDeletePushDown;
 import org.apache.flink.table.connector.sink.abilities.SupportsPartitioning;
 import org.apache.flink.table.connector.sink.abilities.SupportsRowLevelDelete;
 import org.apache.flink.table.connector.sink.abilities.SupportsRowLevelUpdate;
 import org.apache.flink.table.data.RowData;
+import org.apache.flink.table.expressions.ResolvedExpression;
 import org.apache.flink.table.factories.FactoryUtil;
 import org.apache.flink.types.RowKind;
 
 /**
- * INSERT INTO a table: appends to a log table, upserts and deletes in a primary-key table. DELETE and UPDATE statements are taken
- * only to be refused with a sentence of our own.
+ * INSERT INTO a table: appends to a log table, upserts and deletes in a primary-key table. DELETE and UPDATE: Flink reads the rows that the
+ * condition finds and hands them over, whole, to be deleted or written again; a DELETE that names one key needs no job.
  */
-public final class SluiceTableSink implements DynamicTableSink, SupportsPartitioning, SupportsRowLevelDelete, SupportsRowLevelUpdate {
+public final class SluiceTableSink
+    implements DynamicTableSink, SupportsPartitioning, SupportsDeletePushDown, SupportsRowLevelDelete, SupportsRowLevelUpdate {
   private final StoreTable table;
   private final ResolvedSchema schema;
   private final ReadableConfig options;
+  private final boolean streaming;
   /** Columns to which the statement gives one value: {@code PARTITION (p = 'x')}. */
   private Set<String> staticColumns = Set.of();
 
   /** Whether the rows to come may change or delete others; known once the planner has asked. */
   private boolean changesExpected;
 
-  private SluiceTableSink(StoreTable table, ResolvedSchema schema, ReadableConfig options) {
+  /** Whether the rows to come are those of a DELETE or UPDATE. */
+  private boolean statement;
+
+  /** The one key that a DELETE names. */
+  @Nullable private PointQuery deleted;
+
+  private SluiceTableSink(StoreTable table, ResolvedSchema schema, ReadableConfig options, boolean streaming) {
     this.table = table;
     this.schema = schema;
     this.options = options;
+    this.streaming = streaming;
   }
 
   /**
    * Returns the sink of a table.
    *
    * @param schema all columns of the table, computed ones included
+   * @param streaming whether the statement runs in streaming mode
    * @throws ValidationException when the options do not fit the table
    */
-  public static SluiceTableSink create(StoreTable table, ResolvedSchema schema, ReadableConfig options) {
+  public static SluiceTableSink create(StoreTable table, ResolvedSchema schema, ReadableConfig options, boolean streaming) {
     Distribution.check(options.get(ConnectorOptions.SINK_DISTRIBUTION_MODE), table);
-    return new SluiceTableSink(table, schema, options);
+    return new SluiceTableSink(table, schema, options, streaming);
   }
 
   @Override
@@ -87,6 +102,9 @@ public final class SluiceTableSink implements DynamicTableSink, SupportsPartitio
   @Override
   @SuppressWarnings("deprecation")
   public SinkRuntimeProvider getSinkRuntimeProvider(Context context) {
+    if (statement) {
+      return new Provider(table, WrittenColumns.all(table), options, true);
+    }
     int[] columns =
         context.getTargetColumns()
             .map(targets -> WrittenColumns.of(table, schema, staticColumns, targets))
@@ -101,7 +119,7 @@ public final class SluiceTableSink implements DynamicTableSink, SupportsPartitio
                 table, stuck.get(0)));
       }
     }
-    return new Provider(table, columns, options);
+    return new Provider(table, columns, options, false);
   }
 
   /** The values come in the rows too, so only the names matter. */
@@ -110,39 +128,63 @@ public final class SluiceTableSink implements DynamicTableSink, SupportsPartitio
     staticColumns = Set.copyOf(partition.keySet());
   }
 
+  /** Takes a DELETE whose condition is one key; every other one comes as rows. */
   @Override
-  public RowLevelDeleteInfo applyRowLevelDelete(RowLevelModificationScanContext context) {
-    throw statementRefused("DELETE");
+  public boolean applyDeleteFilters(List<ResolvedExpression> filters) {
+    PointQuery point = PointQuery.of(table.rowType(), table.primaryKey(), filters).orElse(null);
+    if (point == null || point.filters().size() != filters.size()) {
+      return false;
+    }
+    rules().checkDelete(options.get(ConnectorOptions.SINK_IGNORE_DELETE));
+    deleted = point;
+    return true;
+  }
+
+  /** Nobody knows whether the row was there: to find out would take a read. */
+  @Override
+  public Optional<Long> executeDeletion() {
+    new KeyDeletion(table, WriterSettings.of(options)).run(deleted);
+    return Optional.empty();
   }
 
   @Override
-  public RowLevelUpdateInfo applyRowLevelUpdate(List<Column> updatedColumns, RowLevelModificationScanContext context) {
-    throw statementRefused("UPDATE");
+  public RowLevelDeleteInfo applyRowLevelDelete(@Nullable RowLevelModificationScanContext context) {
+    rules().checkDelete(options.get(ConnectorOptions.SINK_IGNORE_DELETE));
+    statement = true;
+    return new RowLevelDeleteInfo() {
+      @Override
+      public Optional<List<Column>> requiredColumns() {
+        return Optional.of(storedColumns());
+      }
+    };
   }
 
-  private UnsupportedOperationException statementRefused(String statement) {
-    return new UnsupportedOperationException(String.format("%s on table %s %s.", statement, table, whyRefused(statement)));
+  @Override
+  public RowLevelUpdateInfo applyRowLevelUpdate(List<Column> updatedColumns, @Nullable RowLevelModificationScanContext context) {
+    rules().checkUpdate(updatedColumns.stream().map(Column::getName).collect(Collectors.toList()));
+    statement = true;
+    return new RowLevelUpdateInfo() {
+      @Override
+      public Optional<List<Column>> requiredColumns() {
+        return Optional.of(storedColumns());
+      }
+    };
   }
 
-  private String whyRefused(String statement) {
-    if (!table.hasPrimaryKey()) {
-      return "is not possible: it has no primary key";
-    }
-    MergeRules rules = MergeRules.of(table);
-    if (rules.engine() != MergeRules.Engine.LAST_ROW) {
-      return "is not possible: its merge engine is " + rules.engineName();
-    }
-    if (statement.equals("DELETE") && rules.deletes() != MergeRules.Deletes.ALLOW) {
-      String behavior = rules.deletes().name().toLowerCase(Locale.ROOT);
-      return String.format("is not possible: it has its delete behavior set to '%s'", behavior);
-    }
-    return "is not supported yet";
+  private StatementRules rules() {
+    return new StatementRules(table, streaming);
+  }
+
+  private List<Column> storedColumns() {
+    return schema.getColumns().stream().filter(Column::isPhysical).collect(Collectors.toList());
   }
 
   @Override
   public DynamicTableSink copy() {
-    SluiceTableSink copy = new SluiceTableSink(table, schema, options);
+    SluiceTableSink copy = new SluiceTableSink(table, schema, options, streaming);
     copy.changesExpected = changesExpected;
+    copy.statement = statement;
+    copy.deleted = deleted;
     copy.staticColumns = staticColumns;
     return copy;
   }
@@ -160,19 +202,22 @@ public final class SluiceTableSink implements DynamicTableSink, SupportsPartitio
     private final DistributionMode mode;
     private final String producerId;
     private final Optional<Integer> parallelism;
+    private final boolean statement;
 
-    Provider(StoreTable table, int[] columns, ReadableConfig options) {
+    Provider(StoreTable table, int[] columns, ReadableConfig options, boolean statement) {
       this.table = table;
       this.columns = columns;
       this.settings = WriterSettings.of(options);
       this.mode = options.get(ConnectorOptions.SINK_DISTRIBUTION_MODE);
       this.producerId = options.getOptional(ConnectorOptions.SINK_PRODUCER_ID).orElse(null);
       this.parallelism = options.getOptional(FactoryUtil.SINK_PARALLELISM);
+      this.statement = statement;
     }
 
     @Override
     public DataStreamSink<?> consumeDataStream(ProviderContext context, DataStream<RowData> input) {
-      if (table.hasPrimaryKey() && MergeRules.of(table).engine() == MergeRules.Engine.AGGREGATION) {
+      // To delete a row twice is to delete it once, so a statement's rows need no state.
+      if (!statement && table.hasPrimaryKey() && MergeRules.of(table).engine() == MergeRules.Engine.AGGREGATION) {
         return aggregate(context, input);
       }
       // As many subtasks as the input has unless the user says otherwise: left unset, the job's default would apply, and where that

@@ -278,9 +278,6 @@ final class SinkITCase {
     session.run("CREATE TABLE k (a INT, b STRING, c INT, PRIMARY KEY (a) NOT ENFORCED)");
     refused("INSERT INTO t (a) VALUES (1)", ValidationException.class, "partial updates", "leaves out b");
     refused("INSERT INTO k (b, c) VALUES ('x', 1)", Exception.class, "'a' has no default value");
-    refused("DELETE FROM k WHERE a = 1", UnsupportedOperationException.class, "DELETE on table fluss.k is not supported yet.");
-    refused("UPDATE k SET b = 'y' WHERE a = 1", UnsupportedOperationException.class, "UPDATE on table fluss.k is not supported yet.");
-    refused("DELETE FROM t WHERE a = 1", UnsupportedOperationException.class, "DELETE on table fluss.t is not possible");
     refused("INSERT OVERWRITE t VALUES (1, 'x')", ValidationException.class, "OVERWRITE");
     refused("TRUNCATE TABLE t", Exception.class, "TRUNCATE TABLE statement is not supported");
     assertThat(session.rows("SELECT * FROM t")).isEmpty();

@@ -5,15 +5,19 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 import io.sluice.flink.ConnectorOptions.DistributionMode;
 import io.sluice.flink.MergeRules;
 import io.sluice.flink.StoreTable;
 import io.sluice.flink.catalog.ConnectorTableFactory;
+import org.apache.flink.api.common.RuntimeExecutionMode;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.ExecutionOptions;
 import org.apache.flink.table.api.DataTypes;
 import org.apache.flink.table.api.Schema;
 import org.apache.flink.table.api.ValidationException;
@@ -50,7 +54,7 @@ final class SluiceTableSinkTest {
         ObjectIdentifier.of("c", "d", "t"),
         new ResolvedCatalogTable(table, schema),
         Map.of(),
-        new Configuration(),
+        new Configuration().set(ExecutionOptions.RUNTIME_MODE, RuntimeExecutionMode.BATCH),
         SluiceTableSinkTest.class.getClassLoader(),
         false);
   }
@@ -140,27 +144,60 @@ final class SluiceTableSinkTest {
         .hasMessageContaining("nested column 'k'");
   }
 
-  @Test
-  void deleteAndUpdateStatementsAreRefused() {
-    assertThatThrownBy(() -> ((SluiceTableSink) sink(true, Map.of())).applyRowLevelDelete(null))
-        .isInstanceOf(UnsupportedOperationException.class)
-        .hasMessage("DELETE on table d.t is not supported yet.");
-    assertThatThrownBy(() -> ((SluiceTableSink) sink(false, Map.of())).applyRowLevelUpdate(List.of(), null))
-        .isInstanceOf(UnsupportedOperationException.class)
-        .hasMessage("UPDATE on table d.t is not possible: it has no primary key.");
+  private static String deleteRefused(boolean primaryKey, Map<String, String> options) {
+    return refusal(() -> ((SluiceTableSink) sink(primaryKey, options)).applyRowLevelDelete(null));
+  }
+
+  private static String updateRefused(boolean primaryKey, Map<String, String> options, String column) {
+    List<Column> updated = COLUMNS.stream().filter(c -> c.getName().equals(column)).collect(Collectors.toList());
+    return refusal(() -> ((SluiceTableSink) sink(primaryKey, options)).applyRowLevelUpdate(updated, null));
+  }
+
+  /** Why a call is refused; empty when it is not. */
+  private static String refusal(Runnable call) {
+    try {
+      call.run();
+      return "";
+    } catch (UnsupportedOperationException e) {
+      return e.getMessage();
+    }
   }
 
   @Test
-  void statementsOnMergeEnginesAreRefusedByTheirName() {
-    for (String engine : List.of("first_row", "versioned", "aggregation")) {
-      SluiceTableSink sink = (SluiceTableSink) sink(true, Map.of("table.merge-engine", engine));
-      assertThatThrownBy(() -> sink.applyRowLevelDelete(null))
-          .isInstanceOf(UnsupportedOperationException.class)
-          .hasMessage("DELETE on table d.t is not possible: its merge engine is " + engine + ".");
-      assertThatThrownBy(() -> sink.applyRowLevelUpdate(List.of(), null)).hasMessageContaining("UPDATE").hasMessageContaining(engine);
+  void statementsChangeTablesThatCanHonourThem() {
+    assertThat(deleteRefused(true, Map.of())).isEmpty();
+    assertThat(deleteRefused(true, Map.of("table.merge-engine", "aggregation", "table.delete.behavior", "allow"))).isEmpty();
+    assertThat(updateRefused(true, Map.of(), "v")).isEmpty();
+    assertThat(updateRefused(true, Map.of("table.delete.behavior", "disable"), "v")).isEmpty();
+    assertThat(updateRefused(true, Map.of("sink.ignore-delete", "true"), "v")).isEmpty();
+    assertThat(updateRefused(true, Map.of("table.merge-engine", "versioned", "table.merge-engine.versioned.ver-column", "w"), "v")).isEmpty();
+  }
+
+  @Test
+  void deletesThatWouldNotDeleteAreRefused() {
+    assertThat(deleteRefused(false, Map.of())).isEqualTo("DELETE on table d.t is not possible: it has no primary key.");
+    for (String behavior : List.of("ignore", "Disable")) {
+      assertThat(deleteRefused(true, Map.of("table.delete.behavior", behavior)))
+          .isEqualTo("DELETE on table d.t is not possible: it has its delete behavior set to '" + behavior.toLowerCase(Locale.ROOT) + "'.");
     }
-    SluiceTableSink disabled = (SluiceTableSink) sink(true, Map.of("table.delete.behavior", "Disable"));
-    assertThatThrownBy(() -> disabled.applyRowLevelDelete(null)).hasMessageContaining("delete behavior set to 'disable'");
+    for (String engine : List.of("first_row", "versioned", "aggregation")) {
+      assertThat(deleteRefused(true, Map.of("table.merge-engine", engine)))
+          .isEqualTo(
+              "DELETE on table d.t is not possible: its merge engine is " + engine + ", and it has its delete behavior set to 'ignore'.");
+    }
+    assertThat(deleteRefused(true, Map.of("table.merge-engine", "aggregation", "table.delete.behavior", "retract"))).contains("'retract'");
+    assertThat(deleteRefused(true, Map.of("sink.ignore-delete", "true"))).contains("'sink.ignore-delete'");
+  }
+
+  @Test
+  void updatesThatWouldNotReplaceTheRowAreRefused() {
+    assertThat(updateRefused(false, Map.of(), "v")).isEqualTo("UPDATE on table d.t is not possible: it has no primary key.");
+    assertThat(updateRefused(true, Map.of(), "k")).contains("updates to primary keys are not supported", "column 'k'");
+    assertThat(updateRefused(true, Map.of("table.merge-engine", "first_row"), "v")).contains("merge engine is first_row");
+    assertThat(updateRefused(true, Map.of("table.merge-engine", "aggregation", "table.delete.behavior", "allow"), "v"))
+        .contains("merge engine is aggregation");
+    assertThat(updateRefused(true, Map.of("table.merge-engine", "versioned", "table.merge-engine.versioned.ver-column", "w"), "w"))
+        .contains("column 'w' is the version");
   }
 
   @Test
