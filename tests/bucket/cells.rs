@@ -4,7 +4,7 @@ use crate::fixture::{self, Home, Table, WAIT};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, Int32Array, RecordBatch, StringArray};
-use sluice_api::{Connection, ScanStart, WriteOptions, Writer};
+use sluice_api::{ScanStart, WriteOptions, Writer};
 use sluice_base::Result;
 use sluice_row::{AggFunction, ChangeKind, TableDescriptor, TypeRoot};
 use sluice_testkit::{Cell, Cells, Deletes, Engine, Function, Logged, MergeRequest, MergeRules};

@@ -169,7 +169,7 @@ pub fn rows_of(batch: &RecordBatch) -> Vec<Row> {
 
 /// One table of a store.
 pub struct Table<'a> {
-    pub store: &'a LocalStore,
+    pub store: &'a dyn Connection,
     pub path: TablePath,
     pub id: TableId,
     pub buckets: i32,

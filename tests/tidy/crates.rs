@@ -12,9 +12,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("lake", &["base", "row"]),
     ("api", &["base", "row"]),
     ("store", &["api", "base", "kv", "lake", "log", "row"]),
-    ("jni", &["api", "base", "row", "store"]),
+    ("client", &["api", "base", "log", "row", "wire"]),
+    ("jni", &["api", "base", "client", "row", "store"]),
     ("wire", &["base", "row"]),
-    ("server", &["api", "base", "row", "store", "wire"]),
+    ("server", &["api", "base", "log", "row", "store", "wire"]),
 ];
 
 /// Crates that only some rooms may name.
@@ -26,7 +27,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("object_store", &["lake"]),
     ("jni", &["jni"]),
     ("prost", &["wire"]),
-    ("tokio", &["lake", "server"]),
+    ("tokio", &["client", "lake", "server"]),
     ("rand", &[]),
     ("tempfile", &[]),
     ("proptest", &[]),

@@ -6,6 +6,7 @@
 //! Rows cross as Arrow record batches. Blocking calls are bounded: each takes a timeout or returns at once.
 
 mod admin;
+pub mod call;
 mod lookup;
 mod scan;
 mod write;

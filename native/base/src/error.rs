@@ -43,6 +43,27 @@ impl ErrorKind {
         self as i32
     }
 
+    /// The kind of a number that a server told.
+    #[must_use]
+    pub fn from_code(code: i32) -> Option<Self> {
+        use ErrorKind as K;
+        let all = [
+            K::Invalid,
+            K::NotFound,
+            K::AlreadyExists,
+            K::Conflict,
+            K::Busy,
+            K::Unauthorized,
+            K::Fenced,
+            K::Corrupt,
+            K::Io,
+            K::Unsupported,
+            K::Internal,
+            K::Closed,
+        ];
+        all.into_iter().find(|kind| kind.code() == code)
+    }
+
     /// Whether the same call may succeed later without a change by the caller.
     #[must_use]
     pub const fn is_retryable(self) -> bool {
@@ -72,6 +93,29 @@ pub enum Subject {
 }
 
 impl Subject {
+    /// The subject of a number that a server told.
+    #[must_use]
+    pub fn from_code(code: i32) -> Option<Self> {
+        use Subject as S;
+        let all = [
+            S::None,
+            S::Store,
+            S::Database,
+            S::Table,
+            S::Partition,
+            S::Bucket,
+            S::Column,
+            S::Option,
+            S::Row,
+            S::Offset,
+            S::Snapshot,
+            S::Writer,
+            S::File,
+            S::Disk,
+        ];
+        all.into_iter().find(|subject| subject.code() == code)
+    }
+
     /// The stable number of this subject.
     #[must_use]
     pub const fn code(self) -> i32 {

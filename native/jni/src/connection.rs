@@ -7,6 +7,7 @@ use jni::objects::JString;
 use jni::sys::{jint, jlong};
 use sluice_api::Connection;
 use sluice_base::{Error, Result, Subject};
+use sluice_client::RemoteStore;
 use sluice_store::LocalStore;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,6 +29,13 @@ pub trait Store: Connection {
 impl Store for LocalStore {
     fn close(&self) -> Result<()> {
         Self::close(self)
+    }
+}
+
+impl Store for RemoteStore {
+    fn close(&self) -> Result<()> {
+        Self::close(self);
+        Ok(())
     }
 }
 
@@ -60,32 +68,33 @@ impl Held for OpenConnection {
 /// Opens the store that the catalog's options name.
 ///
 /// # Errors
-/// `Invalid` about `Option`; `Unsupported` about `Option` for an address that is none of an embedded store; what opening gives.
+/// `Invalid` about `Option` for an address that is neither an embedded store's nor servers'; what opening gives.
 pub fn open(json: &str) -> Result<Handle> {
     let options: BTreeMap<String, String> = json::parse("open", json)?;
-    let store = LocalStore::open_shared(directory(&options)?, &options)?;
-    handle::insert(OpenConnection::new(store))
+    match directory(&options)? {
+        Some(directory) => handle::insert(OpenConnection::new(LocalStore::open_shared(directory, &options)?)),
+        None => handle::insert(OpenConnection::new(RemoteStore::open(&options)?)),
+    }
 }
 
-fn directory(options: &BTreeMap<String, String>) -> Result<&Path> {
+/// The directory of an embedded store; `None` when the address names servers.
+fn directory(options: &BTreeMap<String, String>) -> Result<Option<&Path>> {
     let address = options.get(SERVERS).map(|text| text.trim()).unwrap_or_default();
     let Some(directory) = address.strip_prefix("embedded:") else {
-        return Err(if address.is_empty() {
-            Error::invalid(
-                Subject::Option,
-                format!("option '{SERVERS}' is missing; write '{SERVERS}' = 'embedded:/directory'"),
-            )
-        } else {
-            let message = format!("'{SERVERS}' = '{address}' is not supported yet: only embedded:<directory>");
-            Error::unsupported(Subject::Option, message)
-        });
+        if !address.is_empty() {
+            return Ok(None);
+        }
+        let message = format!(
+            "option '{SERVERS}' is missing; write '{SERVERS}' = 'embedded:/directory', or 'host:9123' for a server"
+        );
+        return Err(Error::invalid(Subject::Option, message));
     };
     if !Path::new(directory).is_absolute() {
         let message =
             format!("'{SERVERS}' = '{address}' needs an absolute directory, for example embedded:/data/store");
         return Err(Error::invalid(Subject::Option, message));
     }
-    Ok(Path::new(directory))
+    Ok(Some(Path::new(directory)))
 }
 
 export!(fn Java_io_sluice_store_NativeConnection_abiVersion(_env) -> jint { Ok(ABI_VERSION) });
@@ -119,20 +128,23 @@ mod tests {
     use super::*;
     use sluice_base::ErrorKind;
 
-    fn refusal(address: Option<&str>) -> Error {
-        let options = address.map(|a| (SERVERS.to_owned(), a.to_owned())).into_iter().collect();
-        directory(&options).unwrap_err()
+    fn options(address: Option<&str>) -> BTreeMap<String, String> {
+        address.map(|a| (SERVERS.to_owned(), a.to_owned())).into_iter().collect()
     }
 
     #[test]
-    fn only_embedded_addresses_open() {
-        for (address, kind, part) in [
-            (None, ErrorKind::Invalid, "embedded:/directory"),
-            (Some("host:9123"), ErrorKind::Unsupported, "not supported yet: only embedded:<directory>"),
-            (Some("embedded:store"), ErrorKind::Invalid, "absolute"),
+    fn an_address_is_a_directory_or_servers() {
+        let embedded = options(Some("embedded:/data"));
+        assert_eq!(directory(&embedded).unwrap(), Some(Path::new("/data")));
+        assert_eq!(directory(&options(Some("host:9123"))).unwrap(), None);
+        for (address, part) in [
+            (None, "embedded:/directory"),
+            (Some("embedded:store"), "absolute"),
+            (Some("host"), "'host' is not host:port"),
         ] {
-            let error = refusal(address);
-            assert_eq!((error.kind(), error.subject()), (kind, Subject::Option));
+            let json = serde_json::to_string(&options(address)).unwrap();
+            let error = open(&json).unwrap_err();
+            assert_eq!((error.kind(), error.subject()), (ErrorKind::Invalid, Subject::Option));
             assert!(error.message().contains(part), "{error}");
         }
     }

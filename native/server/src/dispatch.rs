@@ -3,7 +3,7 @@
 use crate::answer::{Failed, Reply, frame, read, run};
 use crate::node::Node;
 use crate::writes::{Acks, patience, settle};
-use crate::{cluster, databases, logs, metadata, partitions, rows, snapshots, tables};
+use crate::{calls, cluster, databases, logs, metadata, partitions, row_scans, rows, snapshots, tables};
 use bytes::Bytes;
 use sluice_wire::message::{ErrorResponse, ProduceLogRequest, ProduceLogResponse, PutKvRequest, PutKvResponse};
 use sluice_wire::{ApiKey, ErrorCode, RequestHeader};
@@ -158,6 +158,8 @@ fn look(node: &Node, key: ApiKey, id: i32, version: i16, body: Bytes) -> Vec<u8>
         ApiKey::DropKvSnapshotLease => run(id, body, |r| snapshots::drop_lease(&r)),
         ApiKey::GetLakeSnapshot => run(id, body, |r| snapshots::lake(node, &r)),
         ApiKey::DescribeClusterConfigs => run(id, body, |r| cluster::settings(node, &r)),
+        ApiKey::Call => run(id, body, |r| calls::call(node, &r)),
+        ApiKey::RowScan => run(id, body, |r| row_scans::scan(node, &r)),
         _ => defect(id),
     }
 }

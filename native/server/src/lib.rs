@@ -7,6 +7,7 @@
 //! file for each theme of requests.
 
 mod answer;
+mod calls;
 mod cluster;
 mod config;
 mod connection;
@@ -20,7 +21,9 @@ mod logs;
 mod metadata;
 mod node;
 mod partitions;
+mod row_scans;
 mod rows;
+mod scans;
 mod server;
 mod snapshots;
 mod stop;

@@ -18,6 +18,10 @@ pub(crate) const WRITE_STALL_MAX: Duration = Duration::from_secs(30);
 pub(crate) const FRAME_STALL_MAX: Duration = Duration::from_secs(60);
 /// The longest that a fetch waits for rows, whatever its client says.
 pub(crate) const FETCH_WAIT_MAX: Duration = Duration::from_secs(60);
+/// Scans of rows that clients have open, over all connections.
+pub(crate) const ROW_SCANS_MAX: usize = 1024;
+/// After this time a scan of rows that nobody asks is closed.
+pub(crate) const ROW_SCAN_IDLE_MAX: Duration = Duration::from_secs(300);
 /// The longest that a write waits for the disk, whatever its client says.
 pub(crate) const WRITE_WAIT_MAX: Duration = Duration::from_secs(60);
 /// After this time a server that shall stop no longer waits for requests that are not answered.

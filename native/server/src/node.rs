@@ -2,6 +2,7 @@
 
 use crate::counters::Counters;
 use crate::limits::Limits;
+use crate::scans::RowScans;
 use sluice_store::LocalStore;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub(crate) struct Node {
     pub(crate) settings: BTreeMap<String, String>,
     pub(crate) limits: Limits,
     pub(crate) counters: Counters,
+    /// Scans of rows that clients have open.
+    pub(crate) scans: RowScans,
     /// Kibibytes of requests and answers that may be in memory at once.
     pub(crate) memory: Arc<Semaphore>,
 }

@@ -7,6 +7,7 @@ use crate::counters::Counters;
 use crate::http;
 use crate::limits::DRAIN_MAX;
 use crate::node::Node;
+use crate::scans::RowScans;
 use crate::stop::Stop;
 use sluice_base::{Error, Result};
 use sluice_store::LocalStore;
@@ -54,6 +55,7 @@ impl Server {
             memory: Arc::new(Semaphore::new(config.limits.memory_kib_max as usize)),
             limits: config.limits.clone(),
             counters: Counters::new(),
+            scans: RowScans::default(),
         };
         Ok(Self { listener, node: Arc::new(node), address, http, stop: Stop::new() })
     }

@@ -56,6 +56,8 @@ api_keys! {
     ReleaseKvSnapshotLease = 1057, 0;
     DropKvSnapshotLease = 1058, 0;
     GetTableStats = 1059, 0;
+    Call = 9001, 0;
+    RowScan = 9002, 0;
 }
 
 impl ApiKey {

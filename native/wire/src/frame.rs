@@ -15,6 +15,8 @@ pub const REQUEST_HEADER_BYTES: usize = 8;
 const RESPONSE_HEAD_BYTES: usize = 5;
 const SUCCESS: u8 = 0;
 const FAILURE: u8 = 1;
+/// A failure of the whole connection, without a request's id.
+const ENDING: u8 = 2;
 /// An error message is cut so that one failing batch cannot fill a connection.
 const MESSAGE_BYTES_MAX: usize = 2048;
 
@@ -84,6 +86,25 @@ impl ResponseHead {
         let head = Self { request_id: i32::from_be_bytes([i0, i1, i2, i3]), failed: kind == FAILURE };
         Ok((head, frame.split_off(RESPONSE_HEAD_BYTES)))
     }
+}
+
+/// The length of an answer behind its prefix.
+///
+/// # Errors
+/// `Invalid` for one without a head or above `most`.
+pub fn answer_length(prefix: [u8; FRAME_PREFIX_BYTES], most: usize) -> Result<usize> {
+    let told = i32::from_be_bytes(prefix);
+    match usize::try_from(told) {
+        Ok(length) if (1..=most).contains(&length) => Ok(length),
+        _ => Err(Error::invalid(Subject::None, format!("an answer of {told} bytes; it may have {most}"))),
+    }
+}
+
+/// Why a server ends a connection, when a frame (without its length) says that it does.
+#[must_use]
+pub fn ending(frame: &Bytes) -> Option<ErrorResponse> {
+    let is_ending = frame.first() == Some(&ENDING);
+    is_ending.then(|| ErrorResponse::decode_from(frame.slice(1..)).unwrap_or_default())
 }
 
 /// A whole frame: length, head, message. `None` when it would be longer than a frame can say.
@@ -159,6 +180,16 @@ mod tests {
         let (head, body) = ResponseHead::parse(Bytes::from(failed).split_off(4)).unwrap();
         assert_eq!(head, ResponseHead { request_id: 1, failed: true });
         assert_eq!(ErrorResponse::decode_from(body).unwrap().error_code, 7);
+    }
+
+    #[test]
+    fn the_end_of_a_connection_says_why() {
+        assert_eq!(ending(&Bytes::from_static(b"\x02\x08\x2e\x12\x02no")).unwrap().error_code, 46);
+        assert!(ending(&Bytes::from(success(1, &DatabaseExistsResponse { exists: true })).split_off(4)).is_none());
+        assert_eq!(answer_length(5_i32.to_be_bytes(), 9).unwrap(), 5);
+        for bad in [0, -1, 10] {
+            assert!(answer_length(i32::to_be_bytes(bad), 9).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -40,6 +40,22 @@ pub fn data_type(bytes: &[u8]) -> Result<DataType> {
     read(bytes, "column's type", Subject::Column)
 }
 
+/// One of a table's schemas as a server tells it.
+///
+/// # Errors
+/// `Invalid` about `Table`.
+pub fn schema(bytes: &[u8]) -> Result<Schema> {
+    read(bytes, "schema", Subject::Table)
+}
+
+/// The type of a column as servers read it.
+///
+/// # Errors
+/// `Internal`.
+pub fn of_data_type(data_type: &DataType) -> Result<Vec<u8>> {
+    write(data_type)
+}
+
 /// A table as clients read it. A number of buckets never stands without a list of bucket keys, for clients do not read the one without the other.
 ///
 /// # Errors

@@ -19,6 +19,7 @@ const LENGTH_BYTES: usize = 4;
 const MAGIC_AT: usize = 4;
 const CRC_AT: usize = 5;
 const CRC_FROM: usize = 9;
+const WRITER_AT: usize = 12;
 const MAGIC: u8 = 0;
 /// A record is at least its length and the length of an empty key.
 const RECORD_BYTES_MIN: usize = 5;
@@ -189,6 +190,34 @@ impl KvBatchWriter {
         }
         self.count += 1;
         Ok(())
+    }
+
+    /// Number of records so far.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        usize::try_from(self.count).unwrap_or(0)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Bytes so far.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The batch, as that of this writer id and batch sequence.
+    #[must_use]
+    pub fn finish_as(mut self, writer: (i64, i32)) -> Vec<u8> {
+        let parts = writer.0.to_le_bytes().into_iter().chain(writer.1.to_le_bytes());
+        for (place, byte) in self.bytes.iter_mut().skip(WRITER_AT).zip(parts) {
+            *place = byte;
+        }
+        self.finish()
     }
 
     /// The batch.

@@ -24,8 +24,8 @@ pub use api_key::{ApiKey, ApiVersions};
 pub use body::Body;
 pub use code::ErrorCode;
 pub use frame::{
-    FRAME_BYTES_MAX, FRAME_PREFIX_BYTES, REQUEST_HEADER_BYTES, RequestHeader, ResponseHead, failure, frame_length,
-    request, success,
+    FRAME_BYTES_MAX, FRAME_PREFIX_BYTES, REQUEST_HEADER_BYTES, RequestHeader, ResponseHead, answer_length, ending,
+    failure, frame_length, request, success,
 };
 pub use kv_batch::{KvBatch, KvBatchWriter, KvRecord, KvRecords};
-pub use value_batch::ValueBatch;
+pub use value_batch::{ValueBatch, stored_values};

@@ -1,6 +1,7 @@
 use super::*;
 use crate::fake::{self, FakeStore, Seen};
-use sluice_base::ErrorKind;
+use sluice_api::{ScanSplit, ScanStart};
+use sluice_base::{ErrorKind, PartitionId};
 use sluice_row::TypeRoot;
 use std::sync::Arc;
 

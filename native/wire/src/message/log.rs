@@ -125,8 +125,17 @@ pub struct FetchLogBucketResponse {
     pub high_watermark: Option<i64>,
     #[prost(int64, optional, tag = "6")]
     pub log_start_offset: Option<i64>,
+    #[prost(message, optional, tag = "7")]
+    pub remote_log_fetch_info: Option<RemoteLogFetchInfo>,
     #[prost(bytes = "bytes", optional, tag = "8")]
     pub records: Option<Bytes>,
+}
+
+/// Where the rows lie when the server has them no more itself.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct RemoteLogFetchInfo {
+    #[prost(string, required, tag = "1")]
+    pub remote_log_tablet_dir: String,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]

@@ -17,10 +17,11 @@ public final class Connection implements AutoCloseable {
   }
 
   /**
-   * Opens the store that {@code bootstrap.servers} names ({@code embedded:/directory}).
+   * Opens the store that {@code bootstrap.servers} names: {@code embedded:/directory}, or servers as {@code host:port,host:port}.
    *
    * @param options all options of the catalog, as the user wrote them
    * @throws StoreException INVALID about OPTION for a wrong option; BUSY about STORE when another process owns the directory;
+   *     IO about STORE when no server can be reached;
    *     UNSUPPORTED when the native library does not run here
    */
   public static Connection open(Map<String, String> options) {

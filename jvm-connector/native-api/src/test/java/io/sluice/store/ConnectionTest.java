@@ -60,9 +60,11 @@ class ConnectionTest {
   @Test
   void addressesThatCannotBeOpenedAreRefused() {
     assertKind(() -> Connection.open(Map.of()), ErrorKind.INVALID, "bootstrap.servers");
-    assertKind(() -> Connection.open(Map.of("bootstrap.servers", "a:1")), ErrorKind.UNSUPPORTED, "only embedded:<directory>");
-    assertThatThrownBy(() -> Connection.open(Map.of("bootstrap.servers", "a:1")))
+    assertKind(() -> Connection.open(Map.of("bootstrap.servers", "a")), ErrorKind.INVALID, "'a' is not host:port");
+    assertThatThrownBy(() -> Connection.open(Map.of("bootstrap.servers", "a")))
         .isInstanceOfSatisfying(StoreException.class, e -> assertThat(e.subject()).isEqualTo(Subject.OPTION));
+    // Nobody may listen on this port.
+    assertKind(() -> Connection.open(Map.of("bootstrap.servers", "127.0.0.1:1")), ErrorKind.IO, "cannot connect to 127.0.0.1:1");
     long handles = Connection.liveHandles();
     assertThat(handles).isEqualTo(Connection.liveHandles());
   }

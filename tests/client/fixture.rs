@@ -1,0 +1,97 @@
+//! A server in this process and a store that is reached over its socket; tables and rows are those of the tests of one store, which run here too.
+//!
+//! `SLUICE_CLIENT=plain` leaves out the requests of our own, as if the server were another's.
+
+pub use crate::bucket::{
+    Row, Table, WAIT, assert_error, batch, buckets, column, columns, descriptor, finish, int_column, ints, of, options,
+    path, read, row, rows_of, strings,
+};
+use sluice_api::Connection;
+use sluice_base::TableId;
+use sluice_client::RemoteStore;
+use sluice_row::TableDescriptor;
+use sluice_server::{Config, Server};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use tokio::sync::oneshot;
+
+pub const MODE: &str = "SLUICE_CLIENT";
+
+/// A running server. Dropping it stops it as SIGTERM would.
+pub struct Running {
+    pub address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    /// `port` 0 is any; what clients are told to connect to is `advertised`, if given.
+    pub fn start(dir: &Path, port: u16, advertised: Option<SocketAddr>) -> Self {
+        let mut given = options(&[("data.dir", dir.join("store").to_str().unwrap())]);
+        given.insert("bind.listeners".to_owned(), format!("FLUSS://127.0.0.1:{port}"));
+        given.extend(advertised.map(|a| ("advertised.listeners".to_owned(), format!("FLUSS://{a}"))));
+        let config = Config::from_settings(given).unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let (tell, told) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+            runtime.block_on(async {
+                let server = Server::bind(&config).await.unwrap();
+                tell.send(server.address()).unwrap();
+                server.run(async { drop(stopped.await) }).await.unwrap();
+            });
+        });
+        Self { address: told.recv().unwrap(), stop: Some(stop), thread: Some(thread) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        let ended = self.thread.take().unwrap().join();
+        assert!(ended.is_ok() || std::thread::panicking(), "the server panicked");
+    }
+}
+
+/// What a connection to a server is opened with.
+pub fn connection(address: SocketAddr, more: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let mut all = options(more);
+    all.insert("bootstrap.servers".to_owned(), address.to_string());
+    all
+}
+
+pub fn is_plain() -> bool {
+    std::env::var(MODE).is_ok_and(|mode| mode == "plain")
+}
+
+pub fn connect(address: SocketAddr, more: &[(&str, &str)]) -> RemoteStore {
+    let options = connection(address, more);
+    if is_plain() { RemoteStore::open_plain(&options).unwrap() } else { RemoteStore::open(&options).unwrap() }
+}
+
+pub struct Home {
+    pub store: RemoteStore,
+    _server: Running,
+    _dir: tempfile::TempDir,
+}
+
+pub fn home() -> Home {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(dir.path(), 0, None);
+    Home { store: connect(server.address, &[]), _server: server, _dir: dir }
+}
+
+impl Home {
+    pub fn create(&self, table: &str, descriptor: &TableDescriptor) -> Table<'_> {
+        self.store.create_table(&path(table), descriptor, false).unwrap();
+        self.table(table)
+    }
+
+    pub fn table(&self, table: &str) -> Table<'_> {
+        let info = self.store.table(&path(table)).unwrap();
+        Table { store: &self.store, path: path(table), id: TableId(info.table_id), buckets: info.bucket_count() }
+    }
+}
