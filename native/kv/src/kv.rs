@@ -1,7 +1,7 @@
 //! One bucket's RocksDB.
 
 use crate::iter::Changes;
-use crate::row_cache::{Probe, Ticket};
+use crate::row_cache::Probe;
 use crate::staging::Staging;
 use crate::{KvIter, KvShared, Mark, error, mark::MARK_KEY, tuning};
 use rocksdb::{DB, Env, WriteBatch, checkpoint::Checkpoint, properties};
@@ -173,17 +173,17 @@ impl Kv {
     /// # Errors
     /// `Corrupt`, `Io`; some rows may have been handed over before.
     pub fn multi_get(&self, keys: &[&[u8]], mut each: impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
-        let mut missed: Vec<(usize, Ticket)> = Vec::new();
-        let unwritten = self.unwritten();
-        for (i, key) in keys.iter().enumerate() {
-            if let Some(row) = unwritten.as_ref().and_then(|changes| changes.get(*key)) {
-                each(i, row.as_deref());
-            } else if let Probe::Unknown(ticket) = self.shared.rows.get(self.owner, key, |row| each(i, row))
-                && !self.staging.get(key, |row| each(i, row))
-            {
-                missed.push((i, ticket));
+        if let Some(unwritten) = self.unwritten().filter(|changes| !changes.is_empty()) {
+            for (i, key) in keys.iter().enumerate() {
+                match unwritten.get(*key) {
+                    Some(row) => each(i, row.as_deref()),
+                    None => self.get_with(key, |row| each(i, row))?,
+                }
             }
+            return Ok(());
         }
+        let mut missed = self.shared.rows.get_many(self.owner, keys, &mut each);
+        missed.retain(|(i, _)| !keys.get(*i).is_some_and(|key| self.staging.get(key, |row| each(*i, row))));
         if missed.is_empty() {
             return Ok(());
         }
@@ -207,11 +207,7 @@ impl Kv {
     ///
     /// # Errors
     /// `Busy` about `Disk` when the disk is full or too slow; `Io`; `Corrupt`. Nothing is applied then.
-    pub fn write<'a>(
-        &self,
-        changes: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)> + Clone,
-        mark: Mark,
-    ) -> Result<()> {
+    pub fn write<'a>(&self, changes: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>, mark: Mark) -> Result<()> {
         if let Some(unwritten) = &self.unwritten {
             let _gate = lock(&self.write_gate);
             let mut all = unwritten.write().unwrap_or_else(PoisonError::into_inner);
@@ -219,7 +215,8 @@ impl Kv {
             lock(&self.marks).now = mark;
             return Ok(());
         }
-        let bytes = changes.clone().map(|(key, row)| (key.len() + row.map_or(0, <[u8]>::len)) as u64).sum();
+        let changes: Vec<_> = changes.collect();
+        let bytes = changes.iter().map(|(key, row)| (key.len() + row.map_or(0, <[u8]>::len)) as u64).sum();
         let _gate = lock(&self.write_gate);
         // After a failure nothing is gathered until RocksDB takes rows again, or the next ones would be refused once more.
         let takes = || self.staging.takes(bytes) && self.errors() == self.outlived_errors.load(Ordering::Relaxed);
@@ -228,16 +225,14 @@ impl Kv {
             takes()
         };
         if gathers {
-            self.staging.add(changes.clone(), mark);
+            self.staging.add(changes.iter().copied(), mark);
         } else {
             // RocksDB takes rows several times faster in order, for each finds its place beside the last. Of one key the last change counts.
-            let mut rows: Vec<_> = changes.clone().collect();
+            let mut rows = changes.clone();
             rows.sort_by_key(|(key, _)| *key);
             self.write_when_taken(|| batch_of(rows.iter().copied(), mark))?;
         }
-        for (key, value) in changes {
-            self.shared.rows.put(self.owner, key, value);
-        }
+        self.shared.rows.put_many(self.owner, &changes);
         lock(&self.marks).now = mark;
         Ok(())
     }

@@ -15,6 +15,7 @@ mod overlay;
 mod row_cache;
 mod settings;
 mod shared;
+mod slots;
 mod snapshot;
 mod staging;
 mod tuning;

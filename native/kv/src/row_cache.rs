@@ -4,13 +4,17 @@
 //! that a read found is added only if no write of its key can have been forgotten since the read began. Each shard is
 //! a ring of bytes in which the oldest entry goes first, so memory is bounded exactly and a row costs no allocation.
 
-use hashbrown::{DefaultHashBuilder, HashTable};
+use crate::slots::Slots;
+use hashbrown::DefaultHashBuilder;
 use std::hash::BuildHasher;
+use std::hint::black_box;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const SHARDS: usize = 64;
 /// Size, owner, hash, key length, value length.
 const HEADER_BYTES: usize = 24;
+/// Keys whose entries are fetched from memory at the same time.
+const WARMED: usize = 32;
 const DEAD: u32 = u32::MAX;
 const NO_ROW: u32 = u32::MAX;
 /// The first piece of a shard's memory.
@@ -44,7 +48,7 @@ pub(crate) struct RowCache {
 #[derive(Debug, Default)]
 struct Shard {
     /// Places of live entries, in units of 8 bytes.
-    table: HashTable<u32>,
+    table: Slots,
     ring: Vec<u8>,
     capacity: usize,
     head: u64,
@@ -102,7 +106,7 @@ impl Shard {
     }
 
     fn find(&self, owner: u32, hash: u64, key: &[u8]) -> Option<usize> {
-        self.table.find(hash, |p| self.is(place_of(*p), owner, hash, key)).map(|p| place_of(*p))
+        self.table.find(hash, |p| self.is(place_of(p), owner, hash, key)).map(place_of)
     }
 
     fn value(&self, place: usize) -> Option<&[u8]> {
@@ -132,17 +136,25 @@ impl Shard {
         self.store(place, &head.to_bytes());
         self.store(place + HEADER_BYTES, key);
         self.store(place + HEADER_BYTES + key.len(), value.unwrap_or_default());
-        let Self { table, ring, .. } = self;
-        table.insert_unique(hash, small(place / 8), |p| u64::from_le_bytes(number(ring, place_of(*p) + 8)));
+        self.table.insert(hash, small(place / 8));
+    }
+
+    /// Brings what stands of some hashes into the processor's cache. One after the other each would wait for memory twice; so all wait
+    /// together, first for their slots and then for their entries.
+    fn warm(&self, hashes: impl Iterator<Item = u64>) {
+        let mut places = [None; WARMED];
+        for (place, hash) in places.iter_mut().zip(hashes) {
+            *place = self.table.guess(hash);
+        }
+        let seen = places.iter().flatten().fold(0, |seen, p| seen ^ self.head_at(place_of(*p)).hash);
+        black_box(seen);
     }
 
     /// Takes an entry out of the table; its bytes stay until the ring comes round.
     fn forget(&mut self, place: usize) {
         let head = self.head_at(place);
         if head.owner != DEAD {
-            if let Ok(entry) = self.table.find_entry(head.hash, |p| place_of(*p) == place) {
-                entry.remove();
-            }
+            self.table.remove(head.hash, small(place / 8));
             self.store(place + 4, &DEAD.to_le_bytes());
         }
     }
@@ -203,6 +215,11 @@ fn small(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(0)
 }
 
+/// The table of a shard looks at the other half of the hash.
+fn shard_of(hash: u64) -> usize {
+    usize::try_from(hash >> 32).unwrap_or(0) % SHARDS
+}
+
 fn length(value: Option<&[u8]>) -> u32 {
     value.map_or(NO_ROW, |v| small(v.len()))
 }
@@ -216,9 +233,57 @@ impl RowCache {
     }
 
     fn shard(&self, hash: u64) -> Option<MutexGuard<'_, Shard>> {
-        let at = usize::try_from(hash >> 32).unwrap_or(0) % SHARDS;
         // No code that can panic runs while a shard is changed.
-        self.shards.get(at).map(|s| s.lock().unwrap_or_else(PoisonError::into_inner))
+        self.shards.get(shard_of(hash)).map(|s| s.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Positions and hashes of keys, shard by shard, the order of equal keys kept.
+    fn by_shard<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) -> Vec<(usize, u64)> {
+        let mut all: Vec<_> = keys.map(|key| self.hasher.hash_one(key)).enumerate().collect();
+        all.sort_by_key(|(_, hash)| shard_of(*hash));
+        all
+    }
+
+    /// What is known of many keys: `found` gets position and row (or that there is none) while a shard is locked, in no fixed order.
+    /// Returns the positions of the others, each to be read and offered with its ticket.
+    pub(crate) fn get_many(
+        &self,
+        owner: u32,
+        keys: &[&[u8]],
+        mut found: impl FnMut(usize, Option<&[u8]>),
+    ) -> Vec<(usize, Ticket)> {
+        let mut missed = Vec::new();
+        for some in self.by_shard(keys.iter().copied()).chunk_by(|a, b| shard_of(a.1) == shard_of(b.1)) {
+            let Some(shard) = some.first().and_then(|(_, hash)| self.shard(*hash)) else { continue };
+            for few in some.chunks(WARMED) {
+                shard.warm(few.iter().map(|(_, hash)| *hash));
+                for (i, hash) in few {
+                    let key = keys.get(*i).copied().unwrap_or_default();
+                    match shard.find(owner, *hash, key) {
+                        Some(place) => found(*i, shard.value(place)),
+                        None => {
+                            missed.push((*i, Ticket { hash: *hash, missed_at: shard.tail, oversized: shard.oversized }))
+                        }
+                    }
+                }
+            }
+        }
+        missed
+    }
+
+    /// Notes many writes that RocksDB has, or will get before anybody can miss them.
+    pub(crate) fn put_many(&self, owner: u32, rows: &[(&[u8], Option<&[u8]>)]) {
+        for some in self.by_shard(rows.iter().map(|(key, _)| *key)).chunk_by(|a, b| shard_of(a.1) == shard_of(b.1)) {
+            let Some(mut shard) = some.first().and_then(|(_, hash)| self.shard(*hash)) else { continue };
+            for few in some.chunks(WARMED) {
+                shard.warm(few.iter().map(|(_, hash)| *hash));
+                for (i, hash) in few {
+                    if let Some((key, value)) = rows.get(*i) {
+                        shard.put(owner, *hash, key, *value);
+                    }
+                }
+            }
+        }
     }
 
     /// What is known of a key; `found` gets the row (or that there is none) while the shard is locked.
@@ -231,8 +296,8 @@ impl RowCache {
         }
     }
 
-    /// Notes a write that RocksDB has.
-    pub(crate) fn put(&self, owner: u32, key: &[u8], value: Option<&[u8]>) {
+    #[cfg(test)]
+    fn put(&self, owner: u32, key: &[u8], value: Option<&[u8]>) {
         let hash = self.hasher.hash_one(key);
         if let Some(mut shard) = self.shard(hash) {
             shard.put(owner, hash, key, value);
@@ -254,7 +319,7 @@ impl RowCache {
     pub(crate) fn bytes(&self) -> u64 {
         let bytes = |s: &Mutex<Shard>| {
             let shard = s.lock().unwrap_or_else(PoisonError::into_inner);
-            (shard.ring.len() + shard.table.capacity() * 5) as u64
+            (shard.ring.len() + shard.table.bytes()) as u64
         };
         self.shards.iter().map(bytes).sum()
     }
@@ -299,6 +364,49 @@ mod tests {
         }
         assert!(known > 10_000 && unknown > 10_000, "{known} {unknown}");
         assert!(cache.bytes() < 64 * 2048 * 2);
+    }
+
+    #[test]
+    fn many_at_once_equal_one_by_one() {
+        let (many, single) =
+            (RowCache::new(64 * 4096), RowCache { hasher: DefaultHashBuilder::default(), ..RowCache::new(64 * 4096) });
+        let mut state = 9_u64;
+        let mut next = move |n: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(state >> 33).unwrap() % n
+        };
+        let mut newest: HashMap<Vec<u8>, Option<Vec<u8>>> = HashMap::new();
+        let (mut known, mut unknown) = (0, 0);
+        for round in 0..300 {
+            // The same key several times in one round too.
+            let rows: Vec<(Vec<u8>, Option<Vec<u8>>)> = (0..next(900))
+                .map(|i| {
+                    (
+                        next(4000).to_string().into_bytes(),
+                        (next(6) > 0).then(|| vec![u8::try_from(i % 251).unwrap(); next(90)]),
+                    )
+                })
+                .collect();
+            let given: Vec<_> = rows.iter().map(|(key, value)| (key.as_slice(), value.as_deref())).collect();
+            many.put_many(7, &given);
+            given.iter().for_each(|(key, value)| single.put(7, key, *value));
+            newest.extend(rows.iter().cloned());
+            let keys: Vec<Vec<u8>> = (0..next(700)).map(|_| next(5000).to_string().into_bytes()).collect();
+            let asked: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+            let mut answers = vec![0; keys.len()];
+            let missed = many.get_many(7, &asked, |i, row| {
+                answers[i] += 1;
+                assert_eq!(Some(&row.map(<[u8]>::to_vec)), newest.get(&keys[i]), "round {round}");
+            });
+            known += keys.len() - missed.len();
+            unknown += missed.len();
+            missed.iter().for_each(|(i, _)| answers[*i] += 1);
+            assert!(answers.iter().all(|n| *n == 1), "each key is answered once");
+            keys.iter().filter_map(|key| get(&single, 7, key).map(|row| (key, row))).for_each(|(key, row)| {
+                assert_eq!(Some(&row), newest.get(key), "round {round}");
+            });
+        }
+        assert!(known > 10_000 && unknown > 10_000, "{known} {unknown}");
     }
 
     #[test]
