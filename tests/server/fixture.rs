@@ -15,7 +15,8 @@ use sluice_wire::message::{
 };
 use sluice_wire::{ApiKey, KvBatchWriter, json};
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -24,6 +25,8 @@ use tokio::sync::oneshot;
 /// A running server. Dropping it stops it as SIGTERM would.
 pub struct Running {
     pub address: SocketAddr,
+    /// Of all listeners.
+    pub addresses: Vec<SocketAddr>,
     pub http: Option<SocketAddr>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -42,16 +45,25 @@ impl Running {
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let server = Server::bind(&config).await.unwrap();
-                tell.send((server.address(), server.http_address())).unwrap();
+                tell.send((server.addresses(), server.http_address())).unwrap();
                 server.run(async { drop(stopped.await) }).await.unwrap();
             });
         });
-        let (address, http) = told.recv().unwrap();
-        Self { address, http, stop: Some(stop), thread: Some(thread) }
+        let (addresses, http) = told.recv().unwrap();
+        Self { address: addresses[0], addresses, http, stop: Some(stop), thread: Some(thread) }
     }
 
     pub fn client(&self) -> Client {
         Client::connect(self.address)
+    }
+
+    /// What is answered over HTTP, its head too.
+    pub fn get(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(self.http.unwrap()).unwrap();
+        stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
     }
 }
 

@@ -1,15 +1,5 @@
 use crate::fixture::{Running, create};
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
-
-fn get(server: &Running, path: &str) -> String {
-    let mut stream = TcpStream::connect(server.http.unwrap()).unwrap();
-    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
-}
 
 #[test]
 fn health_and_metrics() {
@@ -17,12 +7,12 @@ fn health_and_metrics() {
     let server = Running::start(dir.path(), &[("http.listener", "127.0.0.1:0")]);
     let mut client = server.client();
     create(&mut client, "t", false);
-    assert!(get(&server, "/health").starts_with("HTTP/1.1 200 OK\r\n"));
+    assert!(server.get("/health").starts_with("HTTP/1.1 200 OK\r\n"));
     for line in ["sluice_connections 1", "sluice_requests_total{api=\"CreateTable\"} 1", "sluice_requests_open 0"] {
         // A request is counted as ended a moment after its answer is on the way.
         let deadline = Instant::now() + Duration::from_secs(10);
         loop {
-            let metrics = get(&server, "/metrics");
+            let metrics = server.get("/metrics");
             if metrics.lines().any(|l| l == line) {
                 break;
             }
@@ -30,5 +20,5 @@ fn health_and_metrics() {
             std::thread::sleep(Duration::from_millis(10));
         }
     }
-    assert!(get(&server, "/else").starts_with("HTTP/1.1 404"));
+    assert!(server.get("/else").starts_with("HTTP/1.1 404"));
 }

@@ -16,3 +16,4 @@ mod projection_rewrites_columns;
 mod rows_by_key;
 mod sent_again_is_written_once;
 mod tables_come_and_go;
+mod users_are_let_in;

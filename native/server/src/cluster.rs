@@ -1,7 +1,9 @@
 //! Requests about the server itself: versions, authentication, settings, the way to its files, access rules.
 
 use crate::answer::{Failed, Reply};
+use crate::caller::Door;
 use crate::node::Node;
+use crate::sasl::need_plain;
 use sluice_wire::message::{
     ApiVersionsRequest, ApiVersionsResponse, AuthenticateRequest, AuthenticateResponse, DescribeClusterConfigsRequest,
     DescribeClusterConfigsResponse, DescribeConfig, GetFileSystemSecurityTokenRequest,
@@ -14,12 +16,18 @@ pub(crate) fn versions(_: &ApiVersionsRequest) -> Reply<ApiVersionsResponse> {
     Ok(ApiVersionsResponse { api_versions: ApiVersions::list(), server_type: None })
 }
 
-pub(crate) fn authenticate(request: &AuthenticateRequest) -> Reply<AuthenticateResponse> {
+/// Of a client that has come in: some ask once more.
+pub(crate) fn authenticate(door: &Door, request: &AuthenticateRequest) -> Reply<AuthenticateResponse> {
+    if door.users.is_some() {
+        return need_plain(&request.protocol).map(|()| AuthenticateResponse { challenge: None });
+    }
     if request.protocol.eq_ignore_ascii_case("PLAINTEXT") {
         return Ok(AuthenticateResponse { challenge: None });
     }
-    let message =
-        format!("The server asks for no authentication, so {} is not possible; use PLAINTEXT.", request.protocol);
+    let message = format!(
+        "Listener {} asks for no authentication, so {} is not possible; use PLAINTEXT.",
+        door.name, request.protocol
+    );
     Err(Failed::new(ErrorCode::Authenticate, message))
 }
 
@@ -34,12 +42,12 @@ pub(crate) fn token(_: &GetFileSystemSecurityTokenRequest) -> Reply<GetFileSyste
 }
 
 pub(crate) fn settings(node: &Node, _: &DescribeClusterConfigsRequest) -> Reply<DescribeClusterConfigsResponse> {
-    let config = |(key, value): (&String, &String)| DescribeConfig {
-        config_key: key.clone(),
-        config_value: Some(value.clone()),
+    let config = |(key, value): (&str, &str)| DescribeConfig {
+        config_key: key.to_owned(),
+        config_value: Some(value.to_owned()),
         config_source: "INITIAL_SERVER_CONFIG".to_owned(),
     };
-    Ok(DescribeClusterConfigsResponse { configs: node.settings.iter().map(config).collect() })
+    Ok(DescribeClusterConfigsResponse { configs: node.settings.shown().map(config).collect() })
 }
 
 /// Access rules need an authorizer, which there is none of.

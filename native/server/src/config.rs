@@ -1,42 +1,34 @@
 //! `server.yaml`: one setting a line, `key: value`. Those that are not the server's own are the store's.
 
+use crate::endpoint::Endpoint;
 use crate::limits::Limits;
+use crate::listeners::{self, Listener};
+use crate::secrets::Given;
+use crate::users::is_about_users;
 use sluice_base::{Error, Fs, OsFs, Result, Subject, parse_bytes, parse_duration};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const BIND: &str = "bind.listeners";
-const ADVERTISED: &str = "advertised.listeners";
 const HTTP: &str = "http.listener";
 const DATA_DIR: &str = "data.dir";
 const FRAME_MAX: &str = "netty.server.max-request-size";
 const IDLE_MAX: &str = "netty.connection.max-idle-time";
 const CONNECTIONS_MAX: &str = "server.connections-max";
 const MEMORY_MAX: &str = "server.in-flight-size-max";
-const OWN_KEYS: &[&str] = &[BIND, ADVERTISED, HTTP, DATA_DIR, FRAME_MAX, IDLE_MAX, CONNECTIONS_MAX, MEMORY_MAX];
-const PORT: u16 = 9123;
+const OWN_KEYS: &[&str] = &[HTTP, DATA_DIR, FRAME_MAX, IDLE_MAX, CONNECTIONS_MAX, MEMORY_MAX];
 
 /// What a server is started with.
 #[derive(Debug, Clone)]
 pub struct Config {
-    pub(crate) bind: Endpoint,
-    /// What clients are told; `None` = where it is bound.
-    pub(crate) advertised: Option<Endpoint>,
+    pub(crate) listeners: Vec<Listener>,
     /// Where `/health` and `/metrics` are; `None` = nowhere.
     pub(crate) http: Option<Endpoint>,
     pub(crate) data_dir: PathBuf,
     pub(crate) limits: Limits,
     /// The store's settings.
-    pub(crate) store: BTreeMap<String, String>,
+    pub(crate) store: Given,
     /// All settings that were given.
-    pub(crate) given: BTreeMap<String, String>,
-}
-
-/// A host and a port.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Endpoint {
-    pub(crate) host: String,
-    pub(crate) port: u16,
+    pub(crate) given: Given,
 }
 
 impl Config {
@@ -77,46 +69,25 @@ impl Config {
                 .map_err(|e| e.context(format_args!("setting '{IDLE_MAX}'")))?,
             memory_kib_max: u32::try_from((bytes(MEMORY_MAX, "256mb")? >> 10).clamp(1024, 1 << 28)).unwrap_or(1024),
         };
-        let advertised = given.get(ADVERTISED).map(|v| endpoint(ADVERTISED, v)).transpose()?;
-        let config = Self {
-            bind: endpoint(BIND, &text(BIND, &format!("FLUSS://localhost:{PORT}")))?,
-            advertised,
-            http: given.get(HTTP).filter(|v| !v.is_empty()).map(|v| endpoint(HTTP, v)).transpose()?,
+        let http = given.get(HTTP).filter(|v| !v.is_empty()).map(|v| Endpoint::named(HTTP, v)).transpose()?;
+        Ok(Self {
+            listeners: Listener::all(&given)?,
+            http: http.map(|(_, endpoint)| endpoint),
             data_dir: PathBuf::from(data_dir),
             limits,
-            store: given
-                .iter()
-                .filter(|(k, _)| !OWN_KEYS.contains(&k.as_str()))
-                .map(|(k, v)| (k.clone(), v.clone()))
-                .collect(),
-            given: given.clone(),
-        };
-        let everywhere = ["0.0.0.0", "[::]", "::"].contains(&config.bind.host.as_str());
-        if everywhere && config.advertised.is_none() {
-            return Err(invalid(format!(
-                "setting '{BIND}' is every address of the machine; say in '{ADVERTISED}' under which one clients reach it"
-            )));
-        }
-        Ok(config)
+            store: Given::new(given.iter().filter(|(k, _)| !is_own(k)).map(|(k, v)| (k.clone(), v.clone())).collect()),
+            given: Given::new(given),
+        })
     }
+}
+
+/// Whether a setting is the server's own; all others are the store's, which refuses those that it does not know.
+fn is_own(key: &str) -> bool {
+    OWN_KEYS.contains(&key) || listeners::KEYS.contains(&key) || is_about_users(key)
 }
 
 fn invalid(message: impl Into<String>) -> Error {
     Error::invalid(Subject::Option, message)
-}
-
-/// `NAME://host:port`; the name and the port may be left out.
-fn endpoint(key: &str, value: &str) -> Result<Endpoint> {
-    let wrong = || invalid(format!("setting '{key}' is '{value}'; write it like FLUSS://localhost:{PORT}"));
-    if value.contains(',') {
-        return Err(invalid(format!("setting '{key}' is '{value}': one listener at most is supported")));
-    }
-    let address = value.split_once("://").map_or(value, |(_, address)| address).trim();
-    let (host, port) = match address.rsplit_once(':') {
-        Some((host, port)) if !host.ends_with(':') => (host, port.parse().map_err(|_| wrong())?),
-        _ => (address, PORT),
-    };
-    if host.is_empty() { Err(wrong()) } else { Ok(Endpoint { host: host.to_owned(), port }) }
 }
 
 /// Flat YAML: comments, `key: value`, quotes around a value.
@@ -160,11 +131,21 @@ mod tests {
     fn settings_are_read() {
         let c = config("# x\ndata.dir: /d # there\nbind.listeners: \"CLIENT://127.0.0.1:0\"\nlog.flush.policy: os\n")
             .unwrap();
-        assert_eq!(c.bind, Endpoint { host: "127.0.0.1".to_owned(), port: 0 });
+        assert_eq!(c.listeners[0].bind, Endpoint { host: "127.0.0.1".to_owned(), port: 0 });
         assert_eq!(c.data_dir, Path::new("/d"));
-        assert_eq!(c.store, BTreeMap::from([("log.flush.policy".to_owned(), "os".to_owned())]));
+        assert_eq!(c.store.all(), &BTreeMap::from([("log.flush.policy".to_owned(), "os".to_owned())]));
         assert_eq!(c.limits.frame_bytes_max, 100 << 20);
-        assert_eq!(config("data.dir: /d").unwrap().bind.port, PORT);
+    }
+
+    #[test]
+    fn passwords_are_in_no_debug_output() {
+        let c = config(
+            "data.dir: /d\nsecurity.protocol.map: FLUSS:SASL\nsecurity.sasl.plain.jaas.config: PlainLoginModule required user_a=\"hidden\";",
+        )
+        .unwrap();
+        assert!(c.listeners[0].users.as_ref().unwrap().know("a", "hidden"));
+        assert!(!format!("{c:?}").contains("hidden"));
+        assert!(c.store.all().is_empty());
     }
 
     #[test]
@@ -173,7 +154,6 @@ mod tests {
             ("", "data.dir"),
             ("data.dir /d", "line 1"),
             ("data.dir: a\ndata.dir: b", "twice"),
-            ("data.dir: a\nbind.listeners: A://x:1,B://y:2", "one listener"),
             ("data.dir: a\nbind.listeners: A://x:port", "bind.listeners"),
             ("data.dir: a\nbind.listeners: A://0.0.0.0:1", "advertised.listeners"),
             ("data.dir: a\nserver.connections-max: 0", "server.connections-max"),

@@ -10,6 +10,7 @@ pub(crate) struct Counters {
     pub(crate) connections_open: Count,
     pub(crate) connections: Count,
     pub(crate) connections_refused: Count,
+    pub(crate) logins_failed: Count,
     pub(crate) bytes_received: Count,
     pub(crate) bytes_sent: Count,
     pub(crate) requests_open: Count,
@@ -54,6 +55,7 @@ impl Counters {
         put("sluice_connections", "gauge", "Connections that are open.", &self.connections_open);
         put("sluice_connections_total", "counter", "Connections that were accepted.", &self.connections);
         put("sluice_connections_refused_total", "counter", "Connections beyond the limit.", &self.connections_refused);
+        put("sluice_logins_failed_total", "counter", "Clients that were not let in.", &self.logins_failed);
         put("sluice_received_bytes_total", "counter", "Bytes of requests.", &self.bytes_received);
         put("sluice_sent_bytes_total", "counter", "Bytes of answers.", &self.bytes_sent);
         put(

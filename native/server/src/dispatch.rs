@@ -1,6 +1,7 @@
 //! Which request is what. Writes and changes of the catalog keep the order in which they came on their connection; all else need not.
 
 use crate::answer::{Failed, Reply, frame, read, run};
+use crate::caller::Caller;
 use crate::node::Node;
 use crate::writes::{Acks, patience, settle};
 use crate::{calls, cluster, databases, logs, metadata, partitions, row_scans, rows, snapshots, tables};
@@ -20,6 +21,7 @@ pub(crate) struct Request {
     pub(crate) key: Option<ApiKey>,
     pub(crate) header: RequestHeader,
     pub(crate) body: Bytes,
+    pub(crate) caller: Arc<Caller>,
 }
 
 impl Request {
@@ -107,15 +109,15 @@ async fn put(node: Arc<Node>, request: Request) -> Later {
 pub(crate) async fn answer(node: Arc<Node>, request: Request) -> Vec<u8> {
     let (id, version) = (request.header.request_id, request.header.api_version);
     let Some(key) = request.key else { return unknown(&request.header) };
-    let body = request.body;
+    let (body, caller) = (request.body, request.caller);
     match key {
         ApiKey::ApiVersions => run(id, body, |r| cluster::versions(&r)),
-        ApiKey::Authenticate => run(id, body, |r| cluster::authenticate(&r)),
+        ApiKey::Authenticate => run(id, body, |r| cluster::authenticate(&caller.door, &r)),
         ApiKey::GetFileSystemSecurityToken => run(id, body, |r| cluster::token(&r)),
         ApiKey::CreateAcls | ApiKey::ListAcls | ApiKey::DropAcls => {
             frame(id, Reply::<ErrorResponse>::Err(cluster::no_authorizer()))
         }
-        _ => blocking(id, move || look(&node, key, id, version, body)).await,
+        _ => blocking(id, move || look(&node, &caller, key, (id, version), body)).await,
     }
 }
 
@@ -134,7 +136,7 @@ fn change(node: &Node, key: ApiKey, id: i32, body: Bytes) -> Vec<u8> {
 }
 
 /// Questions.
-fn look(node: &Node, key: ApiKey, id: i32, version: i16, body: Bytes) -> Vec<u8> {
+fn look(node: &Node, caller: &Caller, key: ApiKey, (id, version): (i32, i16), body: Bytes) -> Vec<u8> {
     match key {
         ApiKey::ListDatabases => run(id, body, |r| databases::list(node, &r)),
         ApiKey::DatabaseExists => run(id, body, |r| databases::exists(node, &r)),
@@ -143,7 +145,7 @@ fn look(node: &Node, key: ApiKey, id: i32, version: i16, body: Bytes) -> Vec<u8>
         ApiKey::TableExists => run(id, body, |r| tables::exists(node, &r)),
         ApiKey::GetTableInfo => run(id, body, |r| tables::info(node, &r)),
         ApiKey::GetTableSchema => run(id, body, |r| tables::schema(node, &r)),
-        ApiKey::GetMetadata => run(id, body, |r| metadata::get(node, &r)),
+        ApiKey::GetMetadata => run(id, body, |r| metadata::get(node, &caller.door, &r)),
         ApiKey::InitWriter => run(id, body, |r| logs::init_writer(node, &r)),
         ApiKey::ListOffsets => run(id, body, |r| logs::list_offsets(node, &r)),
         ApiKey::Lookup => run(id, body, |r| rows::lookup(node, &r, version)),

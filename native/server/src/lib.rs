@@ -3,10 +3,11 @@
 //! Owns sockets, the life of a connection, limits, and what each request asks of the store. Every request is answered, also one that is not
 //! known; what a client sends is never believed. Files belong to the store, bytes to the wire room.
 //!
-//! Reading order: [`Server`] (listens, accepts, stops), `connection` (frames in and out, order), `dispatch` (which request is what), then a
-//! file for each theme of requests.
+//! Reading order: [`Server`] (listens, accepts, stops), `connection` (order; frames in `incoming`, answers in `outgoing`), `handshake` (who is let
+//! in), `dispatch` (which request is what), then a file for each theme of requests.
 
 mod answer;
+mod caller;
 mod calls;
 mod cluster;
 mod config;
@@ -14,20 +15,28 @@ mod connection;
 mod counters;
 mod databases;
 mod dispatch;
+mod endpoint;
 mod fetch;
+mod handshake;
 mod http;
+mod incoming;
 mod limits;
+mod listeners;
 mod logs;
 mod metadata;
 mod node;
+mod outgoing;
 mod partitions;
 mod row_scans;
 mod rows;
+mod sasl;
 mod scans;
+mod secrets;
 mod server;
 mod snapshots;
 mod stop;
 mod tables;
+mod users;
 mod writes;
 
 pub use config::Config;

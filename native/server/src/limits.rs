@@ -24,6 +24,12 @@ pub(crate) const ROW_SCANS_MAX: usize = 1024;
 pub(crate) const ROW_SCAN_IDLE_MAX: Duration = Duration::from_secs(300);
 /// The longest that a write waits for the disk, whatever its client says.
 pub(crate) const WRITE_WAIT_MAX: Duration = Duration::from_secs(60);
+/// A client that must say who it is has this time for it.
+pub(crate) const STRANGER_MAX: Duration = Duration::from_secs(15);
+/// Connections of one listener whose user is not known yet; more are closed at once.
+pub(crate) const STRANGERS_MAX: usize = 256;
+/// The longest request of a client that is not known yet.
+pub(crate) const STRANGER_FRAME_BYTES_MAX: usize = 16 << 10;
 /// After this time a server that shall stop no longer waits for requests that are not answered.
 pub(crate) const DRAIN_MAX: Duration = Duration::from_secs(10);
 

@@ -75,8 +75,7 @@ fn serve(config: &Config) -> Result<()> {
         let mut terminate = signal(SignalKind::terminate()).map_err(|e| Error::io("listen for SIGTERM", e))?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(|e| Error::io("listen for SIGINT", e))?;
         let server = Server::bind(config).await?;
-        let (host, port) = server.advertised();
-        say(&format!("sluice server is ready at {host}:{port} (process {})\n", std::process::id()));
+        say(&format!("sluice server is ready at {} (process {})\n", server.advertised(), std::process::id()));
         server
             .run(async move {
                 tokio::select! {

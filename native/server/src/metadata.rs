@@ -1,6 +1,7 @@
 //! Where tables and their buckets are: here, all of them.
 
 use crate::answer::Reply;
+use crate::caller::Door;
 use crate::node::{NODE_ID, Node};
 use crate::{partitions, tables};
 use sluice_api::PartitionInfo;
@@ -8,8 +9,9 @@ use sluice_wire::message::{
     BucketMetadata, MetadataRequest, MetadataResponse, PartitionMetadata, ServerNode, TableMetadata,
 };
 
-fn this_node(node: &Node) -> ServerNode {
-    ServerNode { node_id: NODE_ID, host: node.host.clone(), port: i32::from(node.port), listeners: None, rack: None }
+/// The node, under the address of the listener through which the client came.
+fn this_node(door: &Door) -> ServerNode {
+    ServerNode { node_id: NODE_ID, host: door.host.clone(), port: i32::from(door.port), listeners: None, rack: None }
 }
 
 fn buckets(count: i32) -> Vec<BucketMetadata> {
@@ -31,7 +33,7 @@ fn told(table_id: i64, partition: &PartitionInfo) -> PartitionMetadata {
     }
 }
 
-pub(crate) fn get(node: &Node, request: &MetadataRequest) -> Reply<MetadataResponse> {
+pub(crate) fn get(node: &Node, door: &Door, request: &MetadataRequest) -> Reply<MetadataResponse> {
     let mut tables_found = Vec::with_capacity(request.table_path.len());
     for path in &request.table_path {
         let info = tables::find(node, path)?;
@@ -57,8 +59,8 @@ pub(crate) fn get(node: &Node, request: &MetadataRequest) -> Reply<MetadataRespo
         partition_metadata.push(told(table.0, &partition));
     }
     Ok(MetadataResponse {
-        coordinator_server: Some(this_node(node)),
-        tablet_servers: vec![this_node(node)],
+        coordinator_server: Some(this_node(door)),
+        tablet_servers: vec![this_node(door)],
         table_metadata: tables_found,
         partition_metadata,
     })

@@ -3,8 +3,8 @@
 use crate::counters::Counters;
 use crate::limits::Limits;
 use crate::scans::RowScans;
+use crate::secrets::Given;
 use sluice_store::LocalStore;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -15,11 +15,8 @@ pub(crate) const NODE_ID: i32 = 0;
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) store: Arc<LocalStore>,
-    /// Where clients are told to connect.
-    pub(crate) host: String,
-    pub(crate) port: u16,
     /// The settings that the server was started with.
-    pub(crate) settings: BTreeMap<String, String>,
+    pub(crate) settings: Given,
     pub(crate) limits: Limits,
     pub(crate) counters: Counters,
     /// Scans of rows that clients have open.

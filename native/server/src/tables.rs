@@ -56,7 +56,7 @@ pub(crate) fn find(node: &Node, table: &message::TablePath) -> Reply<TableInfo> 
 pub(crate) fn told(node: &Node, info: &TableInfo) -> Reply<Vec<u8>> {
     let mut descriptor = info.descriptor.clone();
     if descriptor.properties.get("table.datalake.enabled").is_some_and(|v| v.trim().eq_ignore_ascii_case("true")) {
-        let catalog = node.settings.iter().filter(|(key, _)| key.starts_with("datalake.paimon."));
+        let catalog = node.settings.all().iter().filter(|(key, _)| key.starts_with("datalake.paimon."));
         descriptor.properties.extend(catalog.map(|(key, value)| (format!("table.{key}"), value.clone())));
     }
     Ok(json::of_table(&descriptor)?)

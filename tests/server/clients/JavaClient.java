@@ -39,7 +39,8 @@ import org.apache.fluss.utils.CloseableIterator;
 /**
  * Programs of a user of the Java client against a running server. Each prints one line; the last line is {@code N passed, N failed}.
  *
- * <p>{@code java -cp fluss-client.jar JavaClient.java HOST:PORT}
+ * <p>{@code java -cp fluss-client.jar JavaClient.java HOST:PORT [HOST:PORT USER PASSWORD]}, the latter of a
+ * listener that asks for them
  */
 public final class JavaClient {
 
@@ -71,6 +72,9 @@ public final class JavaClient {
             programs.put("a column is added", client::columnAdded);
             programs.put("partitions", client::partitions);
             programs.put("what is not there", client::notThere);
+            if (args.length > 1) {
+                programs.put("a password is asked for", () -> passwordAsked(args[1], args[2], args[3]));
+            }
             for (Map.Entry<String, Program> program : programs.entrySet()) {
                 long begun = System.nanoTime();
                 try {
@@ -91,6 +95,42 @@ public final class JavaClient {
         }
         System.out.printf("%d passed, %d failed%n", programs.size() - failed, failed);
         System.exit(failed == 0 ? 0 : 1);
+    }
+
+    private static Configuration secured(String bootstrap, String user, String password) {
+        Configuration secured = new Configuration();
+        secured.setString("bootstrap.servers", bootstrap);
+        secured.setString("client.security.protocol", "SASL");
+        secured.setString("client.security.sasl.mechanism", "PLAIN");
+        secured.setString("client.security.sasl.username", user);
+        secured.setString("client.security.sasl.password", password);
+        return secured;
+    }
+
+    private static void passwordAsked(String bootstrap, String user, String password) throws Exception {
+        try (Connection secure = ConnectionFactory.createConnection(secured(bootstrap, user, password))) {
+            JavaClient client = new JavaClient(secure);
+            client.databasesAndTables();
+            client.appendAndScan();
+            client.upsertDeleteLookup();
+        }
+        refused("Invalid username or password", secured(bootstrap, user, "wrong"));
+        refused("Invalid username or password", secured(bootstrap, "nobody", password));
+        Configuration plain = new Configuration();
+        plain.setString("bootstrap.servers", bootstrap);
+        refused("has not completed authentication yet", plain);
+    }
+
+    private static void refused(String why, Configuration configuration) throws Exception {
+        StringBuilder said = new StringBuilder();
+        try (Connection connection = ConnectionFactory.createConnection(configuration)) {
+            connection.getAdmin().listDatabases().get(30, TimeUnit.SECONDS);
+        } catch (Exception e) {
+            for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+                said.append(cause).append('\n');
+            }
+        }
+        same(true, said.indexOf(why) >= 0 ? true : said.toString());
     }
 
     private static void same(Object expected, Object found) {

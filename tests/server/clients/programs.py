@@ -1,4 +1,4 @@
-"""Programs of a pyfluss user against a running server: python programs.py HOST:PORT
+"""Programs of a pyfluss user against a running server: python programs.py HOST:PORT [HOST:PORT USER PASSWORD of a listener that asks for them]
 
 Each prints one line; the last line is `N passed, N failed`.
 """
@@ -260,10 +260,37 @@ async def partitions(w):
         assert await lookup.lookup(miss) is None, miss
 
 
+async def a_password_is_asked_for(_):
+    bootstrap, user, password = sys.argv[2:5]
+    config = {"bootstrap.servers": bootstrap, "security.protocol": "sasl", "security.sasl.mechanism": "PLAIN",
+              "security.sasl.username": user, "security.sasl.password": password}
+    connection = await fluss.FlussConnection.create(fluss.Config(config))
+    world = World(connection)
+    await append_and_scan_every_type(world)
+    await upsert_delete_lookup(world)
+    await connection.close()
+    for wrong, code, said in [
+        ({"security.sasl.password": "wrong"}, 46, "Invalid username or password"),
+        ({"security.sasl.username": "nobody"}, 46, "Invalid username or password"),
+        ({"security.protocol": "PLAINTEXT"}, 46, "has not completed authentication yet"),
+    ]:
+        begun = time.time()
+        try:
+            connection = await fluss.FlussConnection.create(fluss.Config({**config, **wrong}))
+            await connection.get_admin().list_databases()
+            raise AssertionError("%s was let in" % wrong)
+        except fluss.FlussError as e:
+            assert said in str(e) and e.error_code == code, (wrong, e.error_code, str(e))
+            assert password not in str(e), wrong
+        assert time.time() - begun < 30, "the refusal took long: it was tried again and again"
+
+
 PROGRAMS = [
     databases_and_tables, append_and_scan_every_type, projected_scan, many_batches_in_flight, upsert_delete_lookup, changelog,
     prefix_lookup, limit_scan_of_a_log, a_reader_sees_a_row_at_once, partitions,
 ]
+if len(sys.argv) > 2:
+    PROGRAMS.append(a_password_is_asked_for)
 
 
 async def main(bootstrap):
