@@ -8,7 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 import org.apache.flink.table.api.ValidationException;
-import org.apache.flink.table.catalog.ObjectIdentifier;
+import org.apache.flink.table.catalog.CatalogTable;
+import org.apache.flink.table.catalog.ObjectPath;
 import org.apache.flink.table.catalog.ResolvedCatalogTable;
 import org.apache.flink.table.factories.DynamicTableFactory;
 import org.apache.flink.table.types.logical.RowType;
@@ -31,11 +32,17 @@ public final class StoreTable implements Serializable {
   private final List<String> partitionKeys;
 
   private StoreTable(
-      ObjectIdentifier identifier, Map<String, String> connectionOptions, ResolvedCatalogTable table, RowType rowType, int[] primaryKey) {
-    this.database = identifier.getDatabaseName();
-    this.name = identifier.getObjectName();
+      ObjectPath path,
+      Map<String, String> connectionOptions,
+      CatalogTable table,
+      RowType rowType,
+      int[] primaryKey,
+      Map<String, String> hints) {
+    this.database = path.getDatabaseName();
+    this.name = path.getObjectName();
     this.connectionOptions = connectionOptions;
     this.options = new LinkedHashMap<>(table.getOptions());
+    options.putAll(hints);
     this.rowType = rowType;
     this.primaryKey = primaryKey;
     this.partitionKeys = List.copyOf(table.getPartitionKeys());
@@ -59,7 +66,27 @@ public final class StoreTable implements Serializable {
               }
             });
     RowType rowType = (RowType) context.getPhysicalRowDataType().getLogicalType();
-    return new StoreTable(context.getObjectIdentifier(), connection, table, rowType, context.getPrimaryKeyIndexes());
+    ObjectPath path = context.getObjectIdentifier().toObjectPath();
+    return new StoreTable(path, connection, table, rowType, context.getPrimaryKeyIndexes(), Map.of());
+  }
+
+  /**
+   * A table that a catalog has described.
+   *
+   * @param connectionOptions what a connection is opened with
+   * @param rowType its physical columns
+   * @param primaryKey names of the columns of its key; empty for a log table
+   * @param hints options for this use of it
+   */
+  public static StoreTable of(
+      ObjectPath path,
+      Map<String, String> connectionOptions,
+      CatalogTable table,
+      RowType rowType,
+      List<String> primaryKey,
+      Map<String, String> hints) {
+    int[] key = primaryKey.stream().mapToInt(rowType::getFieldIndex).toArray();
+    return new StoreTable(path, new LinkedHashMap<>(connectionOptions), table, rowType, key, hints);
   }
 
   private int[] resolveBucketKey() {

@@ -108,6 +108,15 @@ final class SluiceSinkWriter implements SinkWriter<RowData> {
       return;
     }
     // To the store an insert and an update are the same; saying insert spares it a byte a row.
+    add(row, gone);
+  }
+
+  /**
+   * Writes one row.
+   *
+   * @param gone whether it is a row that goes rather than one that comes
+   */
+  void add(RowData row, boolean gone) throws IOException, InterruptedException {
     columns.add(row, gone ? RowKind.DELETE.toByteValue() : 0);
     if (buffers.isFull()) {
       handOver();

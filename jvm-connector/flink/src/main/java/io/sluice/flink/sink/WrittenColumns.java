@@ -10,7 +10,6 @@ import java.util.stream.IntStream;
 import io.sluice.flink.MergeRules;
 import io.sluice.flink.StoreTable;
 import org.apache.flink.table.api.ValidationException;
-import org.apache.flink.table.catalog.Column;
 import org.apache.flink.table.catalog.ResolvedSchema;
 
 /** Which columns of a table an INSERT writes, and whether it may. */
@@ -40,16 +39,20 @@ final class WrittenColumns {
       }
       named.add(column);
     }
-    List<String> missing =
-        schema.getColumns().stream()
-            .filter(Column::isPhysical)
-            .map(Column::getName)
-            .filter(name -> !named.contains(name))
-            .collect(Collectors.toList());
+    return named(table, named);
+  }
+
+  /**
+   * Returns the positions of columns by name, in the table's order.
+   *
+   * @throws ValidationException when the table cannot be written so, saying why
+   */
+  static int[] named(StoreTable table, Set<String> named) {
+    List<String> columns = table.rowType().getFieldNames();
+    List<String> missing = columns.stream().filter(name -> !named.contains(name)).collect(Collectors.toList());
     if (!missing.isEmpty()) {
       checkPartial(table, named, missing);
     }
-    List<String> columns = table.rowType().getFieldNames();
     return IntStream.range(0, columns.size()).filter(i -> named.contains(columns.get(i))).toArray();
   }
 

@@ -15,13 +15,13 @@ import org.apache.flink.table.data.RowData;
 
 /** Puts the source into a job. A stream provider rather than a source provider, for only it may bring watermarks. */
 final class SluiceScanProvider implements DataStreamScanProvider {
-  private final SluiceSource source;
+  private final SluiceSource<RowData> source;
   private final String table;
   @Nullable private final WatermarkStrategy<RowData> watermarks;
   @Nullable private final Integer parallelism;
 
   SluiceScanProvider(
-      SluiceSource source, String table, @Nullable WatermarkStrategy<RowData> watermarks, @Nullable Integer parallelism) {
+      SluiceSource<RowData> source, String table, @Nullable WatermarkStrategy<RowData> watermarks, @Nullable Integer parallelism) {
     this.source = source;
     this.table = table;
     this.watermarks = watermarks;

@@ -7,6 +7,7 @@ import io.sluice.flink.source.enumerator.SourceState;
 import io.sluice.flink.source.enumerator.SourceStateSerializer;
 import io.sluice.flink.source.enumerator.SplitPlanner;
 import io.sluice.flink.source.reader.SluiceSourceReader;
+import io.sluice.flink.source.record.TableDeserializationSchema;
 import io.sluice.flink.source.scan.ScanSettings;
 import io.sluice.flink.source.scan.ScanTask;
 import io.sluice.flink.source.scan.StoreTableClient;
@@ -14,6 +15,7 @@ import io.sluice.flink.source.scan.TableClient;
 import io.sluice.flink.source.split.SluiceSplit;
 import io.sluice.flink.source.split.SluiceSplitSerializer;
 import io.sluice.store.StoreException;
+import org.apache.flink.api.common.serialization.DeserializationSchema;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.connector.source.Boundedness;
 import org.apache.flink.api.connector.source.DynamicParallelismInference;
@@ -24,23 +26,31 @@ import org.apache.flink.api.connector.source.SplitEnumerator;
 import org.apache.flink.api.connector.source.SplitEnumeratorContext;
 import org.apache.flink.api.java.typeutils.ResultTypeQueryable;
 import org.apache.flink.core.io.SimpleVersionedSerializer;
-import org.apache.flink.table.data.RowData;
+import org.apache.flink.metrics.MetricGroup;
+import org.apache.flink.util.UserCodeClassLoader;
 
-/** The rows of one table, bounded or for ever. */
-public final class SluiceSource
-    implements Source<RowData, SluiceSplit, SourceState>, ResultTypeQueryable<RowData>, DynamicParallelismInference {
+/**
+ * The rows of one table, bounded or for ever.
+ *
+ * @param <T> what becomes of them
+ */
+public final class SluiceSource<T>
+    implements Source<T, SluiceSplit, SourceState>, ResultTypeQueryable<T>, DynamicParallelismInference {
   private static final long serialVersionUID = 1L;
 
   private final StoreTable table;
   private final ScanSettings settings;
   private final ScanTask task;
-  private final TypeInformation<RowData> type;
+  private final TableDeserializationSchema<T> schema;
+  private final boolean stamps;
 
-  SluiceSource(StoreTable table, ScanSettings settings, ScanTask task, TypeInformation<RowData> type) {
+  /** @param stamps whether each value carries the time of its commit as its own time */
+  public SluiceSource(StoreTable table, ScanSettings settings, ScanTask task, TableDeserializationSchema<T> schema, boolean stamps) {
     this.table = table;
     this.settings = settings;
     this.task = task;
-    this.type = type;
+    this.schema = schema;
+    this.stamps = stamps;
   }
 
   @Override
@@ -60,8 +70,9 @@ public final class SluiceSource
   }
 
   @Override
-  public SourceReader<RowData, SluiceSplit> createReader(SourceReaderContext context) {
-    return SluiceSourceReader.create(context, table, settings, task);
+  public SourceReader<T, SluiceSplit> createReader(SourceReaderContext context) throws Exception {
+    schema.open(new ReaderContext(context));
+    return SluiceSourceReader.create(context, table, settings, task, schema, stamps);
   }
 
   @Override
@@ -75,8 +86,8 @@ public final class SluiceSource
   }
 
   @Override
-  public TypeInformation<RowData> getProducedType() {
-    return type;
+  public TypeInformation<T> getProducedType() {
+    return schema.getProducedType(task.rowType());
   }
 
   /** The number of buckets to read, at least 1. */
@@ -96,5 +107,24 @@ public final class SluiceSource
   @Override
   public int inferParallelism(Context context) {
     return Math.min(task.isSingle() ? 1 : buckets(), context.getParallelismInferenceUpperBound());
+  }
+
+  /** What a schema may use. */
+  private static final class ReaderContext implements DeserializationSchema.InitializationContext {
+    private final SourceReaderContext reader;
+
+    ReaderContext(SourceReaderContext reader) {
+      this.reader = reader;
+    }
+
+    @Override
+    public MetricGroup getMetricGroup() {
+      return reader.metricGroup().addGroup("deserializer");
+    }
+
+    @Override
+    public UserCodeClassLoader getUserCodeClassLoader() {
+      return reader.getUserCodeClassLoader();
+    }
   }
 }

@@ -11,10 +11,12 @@ import io.sluice.flink.MergeRules;
 import io.sluice.flink.StoreTable;
 import io.sluice.flink.lookup.LookupSettings;
 import io.sluice.flink.partition.PartitionFilter;
+import io.sluice.flink.source.record.RowDataDeserializationSchema;
 import io.sluice.flink.source.scan.PointQuery;
 import io.sluice.flink.source.scan.ScanSettings;
 import io.sluice.flink.source.scan.ScanTask;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.configuration.ReadableConfig;
 import org.apache.flink.table.connector.ChangelogMode;
 import org.apache.flink.table.connector.source.DynamicTableSource;
@@ -93,10 +95,9 @@ public final class SluiceTableSource
               "A batch read of primary-key table %s only supports 'scan.startup.mode' = 'full', not '%s'.",
               table, settings.mode().name().toLowerCase(java.util.Locale.ROOT)));
     }
-    SluiceSource source =
-        producedType == null
-            ? new SluiceSource(table, settings, task(), context.createTypeInformation(rowType))
-            : new SluiceSource(table, settings, task(), context.createTypeInformation(producedType));
+    TypeInformation<RowData> type =
+        producedType == null ? context.createTypeInformation(rowType) : context.createTypeInformation(producedType);
+    SluiceSource<RowData> source = new SluiceSource<>(table, settings, task(), new RowDataDeserializationSchema(type), false);
     return new SluiceScanProvider(source, table.toString(), watermarks, parallelism);
   }
 

@@ -63,6 +63,7 @@ final class BlockRecords implements RecordsWithSplitIds<SplitRecord> {
     this.start = block.rowStart(0);
     record.phase = phase;
     record.position = first;
+    record.timestampMs = block.timestampMs();
   }
 
   @Nullable

@@ -10,6 +10,7 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 
 import io.sluice.flink.StoreTable;
+import io.sluice.flink.source.record.TableDeserializationSchema;
 import io.sluice.flink.source.scan.NothingToRead;
 import io.sluice.flink.source.scan.ScanSettings;
 import io.sluice.flink.source.scan.ScanTask;
@@ -22,11 +23,13 @@ import org.apache.flink.api.connector.source.SourceEvent;
 import org.apache.flink.api.connector.source.SourceReaderContext;
 import org.apache.flink.connector.base.source.reader.SingleThreadMultiplexSourceReaderBase;
 import org.apache.flink.core.io.InputStatus;
-import org.apache.flink.table.data.RowData;
 
-/** Reads all splits of one subtask through one thread and one native scanner. */
-public final class SluiceSourceReader
-    extends SingleThreadMultiplexSourceReaderBase<SplitRecord, RowData, SluiceSplit, SluiceSplitState> {
+/**
+ * Reads all splits of one subtask through one thread and one native scanner.
+ *
+ * @param <T> what becomes of the rows
+ */
+public final class SluiceSourceReader<T> extends SingleThreadMultiplexSourceReaderBase<SplitRecord, T, SluiceSplit, SluiceSplitState> {
   private final boolean leasesSnapshots;
   /** Splits that a checkpoint holds behind their snapshot, by the checkpoint's id. */
   private final NavigableMap<Long, List<String>> behindSnapshot = new TreeMap<>();
@@ -40,16 +43,28 @@ public final class SluiceSourceReader
       ScanSettings settings,
       ScanTask task,
       ReaderMetrics metrics,
-      Consumer<SluiceSplitState> leftSnapshot) {
-    super(() -> new SluiceSplitReader(table, task, metrics), new RowEmitter(leftSnapshot), context.getConfiguration(), context);
+      RowEmitter<T> emitter) {
+    super(() -> new SluiceSplitReader(table, task, metrics), emitter, context.getConfiguration(), context);
     this.leasesSnapshots = settings.readsSnapshots(table.kind());
   }
 
-  /** A reader for one subtask. */
-  public static SluiceSourceReader create(SourceReaderContext context, StoreTable table, ScanSettings settings, ScanTask task) {
+  /**
+   * A reader for one subtask.
+   *
+   * @param schema opened
+   * @param stamps whether each value carries the time of its commit
+   */
+  public static <T> SluiceSourceReader<T> create(
+      SourceReaderContext context,
+      StoreTable table,
+      ScanSettings settings,
+      ScanTask task,
+      TableDeserializationSchema<T> schema,
+      boolean stamps) {
     Consumer<SluiceSplitState> leftSnapshot =
         state -> context.sendSourceEventToCoordinator(new SnapshotsRead(List.of(state.splitId()), false));
-    return new SluiceSourceReader(context, table, settings, task, new ReaderMetrics(context), leftSnapshot);
+    RowEmitter<T> emitter = new RowEmitter<>(schema, stamps, leftSnapshot);
+    return new SluiceSourceReader<>(context, table, settings, task, new ReaderMetrics(context), emitter);
   }
 
   @Override
@@ -70,7 +85,7 @@ public final class SluiceSourceReader
   }
 
   @Override
-  public InputStatus pollNext(ReaderOutput<RowData> output) throws Exception {
+  public InputStatus pollNext(ReaderOutput<T> output) throws Exception {
     if (markIdle) {
       markIdle = false;
       if (getNumberOfCurrentlyAssignedSplits() == 0) {

@@ -2,6 +2,7 @@ package io.sluice.flink.source.reader;
 
 import javax.annotation.Nullable;
 
+import io.sluice.flink.source.record.TableRecord;
 import org.apache.flink.table.data.RowData;
 
 /**
@@ -26,4 +27,12 @@ final class SplitRecord {
 
   /** The position after this row. */
   long position;
+
+  /** When the row was committed, ms since 1970; -1 for rows of a snapshot. */
+  long timestampMs = TableRecord.NONE;
+
+  /** The row's offset in the log; -1 for rows of a snapshot. */
+  long offset() {
+    return phase == Phase.LOG ? position - 1 : TableRecord.NONE;
+  }
 }

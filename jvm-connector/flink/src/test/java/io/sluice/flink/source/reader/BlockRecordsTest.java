@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 
+import io.sluice.flink.source.record.RowDataDeserializationSchema;
 import io.sluice.flink.source.split.SluiceSplit;
 import io.sluice.flink.source.split.SluiceSplitState;
 import io.sluice.flink.source.split.SplitStart;
@@ -50,7 +51,8 @@ final class BlockRecordsTest {
   /** Drains records; after each, notes where the split would be restored. */
   private List<SplitStart> positions(BlockRecords records, SplitStart start, TestingReaderOutput<RowData> output) throws Exception {
     SluiceSplitState state = new SluiceSplitState(new SluiceSplit(1, OptionalLong.empty(), 0, start, OptionalLong.empty()));
-    RowEmitter emitter = new RowEmitter(split -> leftSnapshot.add(split.splitId()));
+    RowEmitter<RowData> emitter =
+        new RowEmitter<>(new RowDataDeserializationSchema(), false, split -> leftSnapshot.add(split.splitId()));
     List<SplitStart> positions = new ArrayList<>();
     assertThat(records.nextSplit()).isEqualTo("bucket-0");
     for (SplitRecord record = records.nextRecordFromSplit(); record != null; record = records.nextRecordFromSplit()) {
