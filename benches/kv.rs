@@ -204,7 +204,7 @@ fn bench_upsert(c: &mut Criterion) {
 fn bench_visible(c: &mut Criterion) {
     let loaded = load("zstd", &[]);
     let mut group = c.benchmark_group("visible");
-    let options = ScanOptions { projection: None, batch_rows_max: 1024 };
+    let options = ScanOptions { projection: None, batch_rows_max: 1024, filter: None };
     let bucket = TableBucket {
         table: TableId(loaded.store.table(&loaded.path).expect("table").table_id),
         partition: None,

@@ -9,6 +9,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use sluice_base::{SchemaId, SystemClock};
 use sluice_log::{BatchDecoder, Compression, Log, LogSettings, encode_batch};
+use sluice_row::{Column, Comparison, DataType, Filter, Literal, Predicate, Schema, Statistics, TypeRoot};
 use std::fs::File;
 use std::hint::black_box;
 use std::os::unix::fs::FileExt;
@@ -41,6 +42,11 @@ fn rows(seed: u64) -> RecordBatch {
         ("n", Arc::new(Int32Array::from_iter_values((0..ROWS_IN_BATCH as i32).rev()))),
     ];
     RecordBatch::try_from_iter(columns).unwrap()
+}
+
+/// Statistics of all columns.
+fn describe(rows: &RecordBatch) -> Statistics {
+    Statistics::of((0..).zip(rows.columns().iter().map(|c| c.as_ref())), rows.num_rows())
 }
 
 fn encoded(compression: Compression) -> Vec<Vec<u8>> {
@@ -93,6 +99,18 @@ fn append(c: &mut Criterion) {
             log.sync().unwrap()
         });
     });
+    let log = open(&place.path().join("described"));
+    group.bench_function("encode_describe_append_sync", |b| {
+        b.iter(|| {
+            for rows in &records {
+                out.clear();
+                encode_batch(Some(rows), None, SchemaId(1), (-1, -1), Compression::None, &mut out).unwrap();
+                log.append_described(&mut out, Some(&describe(rows))).unwrap();
+            }
+            log.sync().unwrap()
+        });
+    });
+    group.bench_function("describe", |b| b.iter(|| records.iter().map(describe).for_each(|s| drop(black_box(s)))));
     for compression in [Compression::None, Compression::Lz4Frame, Compression::default()] {
         group.bench_function(format!("encode_{compression:?}"), |b| {
             b.iter(|| {
@@ -167,6 +185,57 @@ fn scan(c: &mut Criterion) {
     group.finish();
 }
 
+/// 1 M rows in 100 batches, the numbers of whose rows go on from batch to batch: all of them, and those in a range of ten numbers.
+fn filter(c: &mut Criterion) {
+    let place = dir();
+    let log = open(&place.path().join("log"));
+    for batch in 0..BATCHES as i64 {
+        let mut columns = rows(batch.unsigned_abs()).columns().to_vec();
+        let first = batch * ROWS_IN_BATCH as i64;
+        columns[0] = Arc::new(Int64Array::from_iter_values(first..first + ROWS_IN_BATCH as i64));
+        let rows = RecordBatch::try_new(rows(0).schema(), columns).unwrap();
+        let mut out = Vec::new();
+        encode_batch(Some(&rows), None, SchemaId(1), (-1, -1), Compression::default(), &mut out).unwrap();
+        log.append_described(&mut out, Some(&describe(&rows))).unwrap();
+    }
+    log.save_recovery_point().unwrap();
+    let decoder = BatchDecoder::new(rows(0).schema(), None);
+    let filter = ten_numbers_from(555_555);
+    let mut group = c.benchmark_group("filter");
+    group.sample_size(20).measurement_time(Duration::from_secs(5));
+    group.bench_function("all_rows", |b| b.iter(|| assert_eq!(scan_all(&log, &decoder), 1_000_000)));
+    group.bench_function("ten_rows_of_one_batch", |b| {
+        b.iter(|| {
+            let (mut at, mut read) = (0, 0);
+            while at < log.end_offset() {
+                let ahead = log.ahead(at, i64::MAX, &|_, rows| filter.may_hold(rows, |_| true)).unwrap();
+                at = ahead.from;
+                let wanted = if ahead.until > at { log.read(at, ahead.until, READ_BYTES).unwrap() } else { Vec::new() };
+                for batch in &wanted {
+                    read += black_box(decoder.decode(&batch.bytes).unwrap().0).num_rows();
+                    at = batch.header.next_offset();
+                }
+            }
+            assert_eq!(read, ROWS_IN_BATCH);
+        });
+    });
+    group.finish();
+}
+
+/// The condition that `id` is one of ten numbers.
+fn ten_numbers_from(first: i64) -> Filter {
+    let column = Column {
+        name: "id".to_owned(),
+        data_type: DataType::new(TypeRoot::BigInt),
+        comment: None,
+        id: Some(0),
+        agg_function: None,
+    };
+    let compare = |op, value| Predicate::Compare { column: "id".to_owned(), op, value: Literal::Integer(value) };
+    let between = vec![compare(Comparison::GreaterOrEqual, first), compare(Comparison::Less, first + 10)];
+    Filter::bind(&Predicate::And(between), &Schema::new(vec![column], Vec::new())).unwrap()
+}
+
 /// Opening after a crash with all of the log unflushed: everything is checked.
 fn recover(c: &mut Criterion) {
     let place = dir();
@@ -185,5 +254,5 @@ fn recover(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, append, scan, recover);
+criterion_group!(benches, append, scan, filter, recover);
 criterion_main!(benches);

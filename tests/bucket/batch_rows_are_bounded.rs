@@ -6,7 +6,7 @@ fn no_batch_is_larger_than_asked_and_each_says_where_to_go_on() {
     let home = home();
     let table = home.create("t", &fixture::descriptor(false));
     table.put(&(0..25).map(|i| row(i, "x", i)).collect::<Vec<_>>());
-    let options = ScanOptions { projection: None, batch_rows_max: 10 };
+    let options = ScanOptions { projection: None, batch_rows_max: 10, filter: None };
     let scanner = home.store.scanner(&table.path, &options).unwrap();
     scanner.subscribe(table.split(0, ScanStart::Log { offset: 3 }, Some(25))).unwrap();
     let batches = finish(scanner.as_ref()).unwrap();
@@ -18,6 +18,6 @@ fn no_batch_is_larger_than_asked_and_each_says_where_to_go_on() {
         let rest = read(&table.batches(0, None, start, Some(25)));
         assert_eq!(rest, read(&batches[i + 1..]));
     }
-    let none = ScanOptions { projection: None, batch_rows_max: 0 };
+    let none = ScanOptions { projection: None, batch_rows_max: 0, filter: None };
     assert!(home.store.scanner(&table.path, &none).is_err());
 }

@@ -63,8 +63,14 @@ impl Home {
 
     /// A second store over what a kill of the process would leave now; nothing may be in flight.
     pub fn killed(&self) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        copy_tree(self.dir.path(), dir.path());
+        // RocksDB takes files away when it likes to: then the copy is made anew.
+        let dir = loop {
+            let dir = tempfile::tempdir().unwrap();
+            match copy_tree(self.dir.path(), dir.path()) {
+                Ok(()) => break dir,
+                Err(e) => assert_eq!(e.kind(), std::io::ErrorKind::NotFound, "{e}"),
+            }
+        };
         let fs: Arc<dyn Fs> = Arc::new(OsFs);
         let store = open(dir.path(), fs.clone(), self.clock.clone(), &self.settings);
         Self { store, dir, clock: self.clock.clone(), fs, settings: self.settings.clone() }
@@ -85,17 +91,18 @@ fn open(dir: &Path, fs: Arc<dyn Fs>, clock: Arc<ManualClock>, settings: &BTreeMa
     LocalStore::open(dir, fs, clock, Settings::from_options(settings).unwrap()).unwrap()
 }
 
-pub fn copy_tree(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
+pub fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
         let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy_tree(&entry.path(), &target);
+        if entry.file_type()?.is_dir() {
+            copy_tree(&entry.path(), &target)?;
         } else {
-            std::fs::copy(entry.path(), target).unwrap();
+            std::fs::copy(entry.path(), target)?;
         }
     }
+    Ok(())
 }
 
 pub fn path(table: &str) -> TablePath {
@@ -210,7 +217,7 @@ impl Table<'_> {
     }
 
     pub fn scanner(&self, projection: Option<&[usize]>) -> Box<dyn Scanner> {
-        let options = ScanOptions { projection: projection.map(<[usize]>::to_vec), batch_rows_max: 1000 };
+        let options = ScanOptions { projection: projection.map(<[usize]>::to_vec), batch_rows_max: 1000, filter: None };
         self.store.scanner(&self.path, &options).unwrap()
     }
 

@@ -12,6 +12,7 @@ mod delete_of_absent_key;
 mod disk_full_refuses_and_heals;
 mod dropped_table_ends_everyone;
 mod expired_offset_names_range;
+mod filtered_scans;
 mod fixture;
 mod huge_row;
 mod key_not_leading;

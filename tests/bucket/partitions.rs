@@ -53,7 +53,7 @@ fn drop_partition(home: &Home, name: &str) {
 }
 
 fn scanner(home: &Home) -> Box<dyn Scanner> {
-    home.store.scanner(&path("t"), &ScanOptions { projection: None, batch_rows_max: 1000 }).unwrap()
+    home.store.scanner(&path("t"), &ScanOptions { projection: None, batch_rows_max: 1000, filter: None }).unwrap()
 }
 
 /// The rows that a partition holds now, sorted.

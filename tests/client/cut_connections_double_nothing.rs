@@ -63,7 +63,8 @@ fn rows_are_there_once() {
             }
         }
         let table = TableId(store.table(&path(name)).unwrap().table_id);
-        let scanner = store.scanner(&path(name), &ScanOptions { projection: None, batch_rows_max: 7 }).unwrap();
+        let scanner =
+            store.scanner(&path(name), &ScanOptions { projection: None, batch_rows_max: 7, filter: None }).unwrap();
         let bucket = TableBucket { table, partition: None, bucket: 0 };
         let start = ScanStart::Log { offset: 0 };
         scanner.subscribe(ScanSplit { id: 0, bucket, start, stop: Some(i64::from(ROWS)) }).unwrap();

@@ -30,7 +30,10 @@ fn writers_create_partitions_and_readers_find_them() {
         let one = home.store.list_partitions(&path(name), &options(&[("name", "b")])).unwrap();
         assert_eq!(one.len(), 1);
         let table = TableId(home.store.table(&path(name)).unwrap().table_id);
-        let scanner = home.store.scanner(&path(name), &ScanOptions { projection: None, batch_rows_max: 9 }).unwrap();
+        let scanner = home
+            .store
+            .scanner(&path(name), &ScanOptions { projection: None, batch_rows_max: 9, filter: None })
+            .unwrap();
         let mut open = 0;
         for partition in &all {
             for bucket in 0..3 {

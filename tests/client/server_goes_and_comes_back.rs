@@ -19,7 +19,8 @@ fn handles_survive_restarts() {
     let (log, kv) = (id("log"), id("kv"));
     let open = |name| store.writer(&path(name), &WriteOptions::default()).unwrap();
     let (mut to_log, mut to_kv) = (open("log"), open("kv"));
-    let scanner = store.scanner(&path("log"), &ScanOptions { projection: None, batch_rows_max: 1000 }).unwrap();
+    let scanner =
+        store.scanner(&path("log"), &ScanOptions { projection: None, batch_rows_max: 1000, filter: None }).unwrap();
     let bucket = TableBucket { table: log, partition: None, bucket: 0 };
     let (start, end) = (ScanStart::Log { offset: 0 }, i64::from(ROUNDS * ROWS));
     scanner.subscribe(ScanSplit { id: 0, bucket, start, stop: Some(end) }).unwrap();

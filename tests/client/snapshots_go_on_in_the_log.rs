@@ -26,7 +26,7 @@ fn a_reader_goes_on_where_it_was() {
     assert_eq!(offset, 101);
     table.put(&[row(1, "later", 0)]);
     let open = || {
-        let options = ScanOptions { projection: None, batch_rows_max: 10 };
+        let options = ScanOptions { projection: None, batch_rows_max: 10, filter: None };
         home.store.scanner(&table.path, &options).unwrap()
     };
     let split = |start| ScanSplit { id: 7, bucket: table.bucket(0), start, stop: None };

@@ -53,7 +53,7 @@ fn refusals_name_the_option_and_change_nothing() {
         (set("auto-increment.fields", "id"), Unsupported, "'auto-increment.fields' is not supported to alter yet"),
         (set("table.datalake.enabled", "true"), Invalid, "'datalake.paimon.warehouse'"),
         (set("table.datalake.system-columns", "false"), Unsupported, "not supported to alter yet"),
-        (set("table.statistics.columns", "id"), Unsupported, "batch statistics are not supported yet"),
+        (set("table.statistics.columns", "id, x"), Invalid, "names column 'x', which the table does not have"),
         (set("table.auto-partition.enabled", "true"), Invalid, "needs a partitioned table"),
         (set("table.kv.standby-replica.enabled", "true"), Invalid, "only supported in primary key tables"),
         (set("table.log.ttl", "x"), Invalid, "'table.log.ttl'"),

@@ -225,6 +225,7 @@ fn wrong_options_are_named() {
         ("table.auto-partition.time-unit", "WEEK", &["HOUR, DAY, MONTH, QUARTER, YEAR"]),
         ("table.auto-partition.num-precreate", "-1", &["must be greater than -1"]),
         ("fields.amount.agg", "sum", &["'fields.amount.agg'", "only supported for aggregation merge engine"]),
+        ("table.statistics.columns", "id", &["only supported in log tables"]),
     ];
     for (key, value, parts) in cases {
         let e = home.create("t", &with(table(&["id"]), &[(key, value)])).unwrap_err();
@@ -243,7 +244,6 @@ fn wrong_options_are_named() {
 fn what_needs_later_work_says_so() {
     let home = home();
     for (key, value) in [
-        ("table.statistics.columns", "*"),
         ("table.datalake.historical-partition.enabled", "true"),
         ("table.datalake.format", "iceberg"),
         ("table.log.format", "INDEXED"),
@@ -332,4 +332,24 @@ fn drop_and_create_gives_a_new_id() {
     let data: Vec<_> =
         std::fs::read_dir(home.dir.path().join("data")).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(data, [second.table_id.to_string().as_str()], "the dropped table's data is gone");
+}
+
+#[test]
+fn columns_with_statistics_are_checked() {
+    let home = home();
+    let descriptor =
+        || of(vec![column("id", int()), column("b", typed(TypeRoot::Bytes)), column("name", string())], &[]);
+    for (value, part) in [
+        ("id,missing", "names column 'missing'"),
+        ("b", "names column 'b' of type BYTES"),
+        ("id,,name", "names column ''"),
+    ] {
+        let e = home.create("t", &with(descriptor(), &[("table.statistics.columns", value)])).unwrap_err();
+        assert_error(&e, Invalid, Subject::Option, &["'table.statistics.columns'", part]);
+    }
+    for (i, value) in ["*", "", "name", " name , id "].iter().enumerate() {
+        home.create(&format!("t{i}"), &with(descriptor(), &[("table.statistics.columns", value)])).unwrap();
+    }
+    assert_eq!(home.alter("t0", &[crate::fixture::set("table.statistics.columns", "id")]).unwrap().schema_id, 1);
+    home.alter("t0", &[crate::fixture::reset("table.statistics.columns")]).unwrap();
 }

@@ -99,7 +99,10 @@ impl Written {
     /// Reads the damaged bucket from its beginning to the damage, tells where that was and what was said.
     fn read_until_damage(&self, table: &Table<'_>, bucket: i32) -> (usize, Error) {
         let held = &self.held[&(TABLES.iter().find(|t| t.0 == table.path.table).unwrap().0, bucket)];
-        let scanner = table.store.scanner(&table.path, &ScanOptions { projection: None, batch_rows_max: 7 }).unwrap();
+        let scanner = table
+            .store
+            .scanner(&table.path, &ScanOptions { projection: None, batch_rows_max: 7, filter: None })
+            .unwrap();
         let start = ScanStart::Log { offset: 0 };
         scanner.subscribe(ScanSplit { id: 0, bucket: table.bucket(bucket), start, stop: None }).unwrap();
         let mut read = Vec::new();

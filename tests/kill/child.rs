@@ -143,7 +143,8 @@ fn write_rows(tables: &[Table<'_>], seed: u64, life: i32, writer: i32) {
 
 /// Reads what becomes visible and says how far. What a reader of the changelog has seen, a lookup sees.
 fn follow(kind: Kind, table: &Table<'_>) {
-    let scanner = table.store.scanner(&table.path, &ScanOptions { projection: None, batch_rows_max: 200 }).unwrap();
+    let scanner =
+        table.store.scanner(&table.path, &ScanOptions { projection: None, batch_rows_max: 200, filter: None }).unwrap();
     for (id, (bucket, offset)) in table.all_buckets().into_iter().zip(table.ends().unwrap()).enumerate() {
         let id = u32::try_from(id).unwrap();
         scanner.subscribe(ScanSplit { id, bucket, start: ScanStart::Log { offset }, stop: None }).unwrap();

@@ -147,7 +147,8 @@ impl<'a> Table<'a> {
 
     /// All batches of a split that ends.
     pub fn batches(&self, bucket: i32, start: ScanStart, stop: Option<Offset>) -> Result<Vec<ScanBatch>> {
-        let scanner = self.store.scanner(&self.path, &ScanOptions { projection: None, batch_rows_max: 500 })?;
+        let scanner =
+            self.store.scanner(&self.path, &ScanOptions { projection: None, batch_rows_max: 500, filter: None })?;
         scanner.subscribe(ScanSplit { id: 0, bucket: self.bucket(bucket), start, stop })?;
         let mut batches = Vec::new();
         loop {

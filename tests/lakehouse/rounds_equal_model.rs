@@ -128,7 +128,7 @@ fn prepared(keyed: bool) -> tempfile::TempDir {
 /// A round in which call `n` of the file system fails or is the last of the process; then another process goes on.
 fn strike(keyed: bool, fault: Fault, n: u64, prepared: &Path) -> bool {
     let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-    fixture::copy_tree(prepared, dir.path());
+    fixture::copy_tree(prepared, dir.path()).unwrap();
     let fs = FaultFs::new();
     let store = open(dir.path(), Arc::new(fs.clone())).unwrap();
     // The store's own files are open by now: the fault strikes the round.

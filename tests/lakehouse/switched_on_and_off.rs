@@ -32,7 +32,7 @@ fn a_store_opened_without_its_lake_says_so_instead_of_leaving_rows_out() {
     house.tier("t");
     house.home.store.close().unwrap();
     let dir = tempfile::tempdir().unwrap();
-    copy_tree(house.home.dir.path(), dir.path());
+    copy_tree(house.home.dir.path(), dir.path()).unwrap();
     let home = Home::at(dir, std::sync::Arc::new(sluice_base::OsFs), &[]);
     let table = home.table("t");
     let parts = ["table fluss.t", "datalake.paimon.warehouse"];

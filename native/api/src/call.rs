@@ -4,7 +4,7 @@ use crate::{Connection, OffsetSpec, ScanSplit, ScanStart, TableChange};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sluice_base::{Error, Offset, PartitionId, Result, Subject, TableBucket, TableId};
-use sluice_row::{DatabaseDescriptor, TableDescriptor, TablePath, ViewDescriptor};
+use sluice_row::{DatabaseDescriptor, Predicate, TableDescriptor, TablePath, ViewDescriptor};
 use std::collections::BTreeMap;
 
 /// Reads the arguments of the call `what`.
@@ -44,6 +44,8 @@ pub struct ScannerArguments {
     pub projection: Option<Vec<usize>>,
     #[serde(default = "batch_rows_max")]
     pub batch_rows_max: usize,
+    #[serde(default)]
+    pub filter: Option<Predicate>,
 }
 
 const fn batch_rows_max() -> usize {

@@ -183,7 +183,7 @@ pub trait Connection: Send + Sync {
     /// Opens a scanner with no splits yet.
     ///
     /// # Errors
-    /// `NotFound` about `Table`; `Invalid` about the projection.
+    /// `NotFound` about `Table`; `Invalid` about the projection or a column of the filter.
     fn scanner(&self, path: &TablePath, options: &ScanOptions) -> Result<Box<dyn Scanner>>;
     /// Opens a lookup.
     ///

@@ -3,7 +3,7 @@
 use arrow_array::RecordBatch;
 use serde::{Deserialize, Serialize};
 use sluice_base::{Offset, Result, TableBucket};
-use sluice_row::ChangeKind;
+use sluice_row::{ChangeKind, Predicate};
 use std::time::Duration;
 
 /// What to scan.
@@ -14,6 +14,9 @@ pub struct ScanOptions {
     pub projection: Option<Vec<usize>>,
     /// Upper bound of rows in a batch.
     pub batch_rows_max: usize,
+    /// A condition on the table's rows. Rows of a log table's log that do not meet it may be left out and need not be: whoever wants only
+    /// those that do asks each row again. All other rows come whatever it says.
+    pub filter: Option<Predicate>,
 }
 
 /// One bucket's range for a scanner.
@@ -60,11 +63,11 @@ pub enum ScanStart {
 pub struct ScanBatch {
     /// The split's number.
     pub split: u32,
-    /// The projected rows.
+    /// The projected rows; none where only the position moves, over rows that the filter leaves out.
     pub rows: RecordBatch,
     /// One kind a row for a changelog; `None` means all appends (log table) or all inserts (snapshot).
     pub kinds: Option<Vec<ChangeKind>>,
-    /// Log offset of the first row, the others follow it one by one; -1 in the snapshot phase.
+    /// Log offset of the first row, the others follow it one by one; -1 in the snapshot phase and without rows.
     pub base_offset: Offset,
     /// Where to go on after this batch.
     pub next: ScanStart,

@@ -59,7 +59,11 @@ pub fn open(parent: Handle, json: &str) -> Result<Handle> {
     let store = connection.store();
     let schema = store.table(&arguments.path)?.descriptor.schema;
     let (projection, types) = project(&schema, arguments.projection)?;
-    let options = ScanOptions { projection: Some(projection), batch_rows_max: arguments.batch_rows_max };
+    let options = ScanOptions {
+        projection: Some(projection),
+        batch_rows_max: arguments.batch_rows_max,
+        filter: arguments.filter,
+    };
     let scanner = store.scanner(&arguments.path, &options)?;
     let block = BlockWriter::new(BinaryRowWriter::new(&types));
     let sending = Mutex::new(Sending { block, rest: None, rows: 1, snapshots: HashMap::new() });

@@ -1,4 +1,4 @@
-//! The 64 bytes in front of every segment and index file: what it is, its format version, its base offset.
+//! The 64 bytes in front of every file of a log: what it is, its format version, its base offset.
 //!
 //! Magic, version and checksum keep their places in every version, so that an old build can refuse a new file by name.
 
@@ -8,6 +8,7 @@ use std::path::Path;
 pub(crate) const FILE_HEADER_BYTES: u64 = 64;
 pub(crate) const SEGMENT_MAGIC: [u8; 8] = *b"SLUICLOG";
 pub(crate) const INDEX_MAGIC: [u8; 8] = *b"SLUICIDX";
+pub(crate) const STATISTICS_MAGIC: [u8; 8] = *b"SLUICSTA";
 pub(crate) const POINT_MAGIC: [u8; 8] = *b"SLUICRCP";
 pub(crate) const WRITERS_MAGIC: [u8; 8] = *b"SLUICWRT";
 pub(crate) const FORMAT_VERSION: u32 = 1;

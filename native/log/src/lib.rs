@@ -5,7 +5,8 @@
 //!
 //! - [`encode_batch`], [`BatchDecoder`]: Arrow record batch to and from batch bytes.
 //! - [`BatchProjector`]: some columns of a batch, as bytes.
-//! - [`Log`]: append, sync, read, find by time, find what a writer sent before, expire.
+//! - [`Log`]: append, sync, read, find by time, find what a writer sent before, expire; statistics of its rows beside it, so that
+//!   a reader can leave rows out.
 
 mod arrow_body;
 mod batch;
@@ -22,6 +23,7 @@ mod recovery_point;
 mod retention;
 mod segment;
 mod settings;
+mod stretch;
 mod walk;
 mod writers;
 
@@ -33,3 +35,4 @@ pub use project::BatchProjector;
 pub use recover::{Damage, Recovery};
 pub use segment::StoredBatch;
 pub use settings::{Compression, LogSettings, ZstdLevel};
+pub use stretch::{Ahead, Keep};

@@ -13,9 +13,11 @@ use crate::lock::{lock, read, write};
 use crate::recover::{Mode, Opened, Recovery, recover};
 use crate::retention::{Age, may_go};
 use crate::segment::{Request, Segment, StoredBatch};
+use crate::stretch::{Ahead, Keep, Stretch};
 use crate::writers::Writers;
 use crate::{BatchHeader, LogSettings};
 use sluice_base::{Clock, Error, ErrorKind, Fs, FsFile, Offset, Result, Subject};
+use sluice_row::Statistics;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -178,6 +180,14 @@ impl Log {
     /// `Invalid` about `Row` for bytes that are not exactly one batch; `Busy` about `Disk` or `Io`: the log is as it was and
     /// the same call may succeed later; `Closed` after a failed sync.
     pub fn append(&self, batch: &mut [u8]) -> Result<Appended> {
+        self.append_described(batch, None)
+    }
+
+    /// The same with statistics of the batch's rows, which are kept beside it.
+    ///
+    /// # Errors
+    /// As [`Log::append`].
+    pub fn append_described(&self, batch: &mut [u8], statistics: Option<&Statistics>) -> Result<Appended> {
         let header = BatchHeader::parse(batch)?;
         if header.total_bytes() != batch.len() {
             let (told, there) = (header.total_bytes(), batch.len());
@@ -198,6 +208,11 @@ impl Log {
         }
         appender.torn = false;
         appender.last_timestamp_ms = timestamp_ms;
+        if let Some(statistics) = statistics {
+            // Before a reader can see the rows and find them undescribed.
+            let rows = stretch(&BatchHeader { base_offset, ..header }, statistics);
+            active.segment.describe(self.fs.as_ref(), rows)?;
+        }
         let entry = Entry { offset: base_offset, position, timestamp_ms };
         active.segment.publish(entry, position + batch.len() as u64, next_offset);
         self.size_bytes.fetch_add(batch.len() as u64, Ordering::Relaxed);
@@ -304,6 +319,42 @@ impl Log {
         }
     }
 
+    /// Where a reader at `from` that wants the rows which `keep` keeps has to look next, below `limit`. It judges by statistics alone
+    /// and reads no rows; it may stop early, with nothing to look at up to where it came.
+    ///
+    /// # Errors
+    /// `Invalid` about `Offset`, naming the valid range, when `from` lies outside it; `Io`.
+    pub fn ahead(&self, from: Offset, limit: Offset, keep: Keep<'_>) -> Result<Ahead> {
+        let limit = limit.min(self.end_offset());
+        let mut at = from;
+        while at < limit {
+            let Some(segment) = self.segment_of(at)? else { break };
+            let end = segment.end().min(limit);
+            if end <= at {
+                // A damaged part: whoever reads there is told.
+                return Ok(Ahead { from: at, until: limit, known: false });
+            }
+            let found = segment.ask_statistics(self.fs.as_ref(), |stretches| stretches.ahead(at, end, keep))?;
+            self.keep_at_hand(&segment);
+            match found {
+                Some(ahead) => return Ok(ahead),
+                None => at = end,
+            }
+        }
+        Ok(Ahead { from: at, until: at, known: true })
+    }
+
+    /// Keeps statistics of a batch that was read, if there are none of it yet.
+    ///
+    /// # Errors
+    /// As [`Log::ahead`].
+    pub fn describe(&self, batch: &BatchHeader, statistics: &Statistics) -> Result<()> {
+        match self.segment_of(batch.base_offset)? {
+            Some(segment) => segment.describe(self.fs.as_ref(), stretch(batch, statistics)),
+            None => Ok(()),
+        }
+    }
+
     /// The segment that an offset falls into; `None` in an empty log.
     fn segment_of(&self, offset: Offset) -> Result<Option<Arc<Segment>>> {
         let segments = read(&self.segments);
@@ -338,6 +389,7 @@ impl Log {
         if at_hand.len() > CLOSED_SEGMENTS_OPEN_MAX
             && let Some(oldest) = at_hand.pop_front()
         {
+            self.save_statistics_of(&oldest);
             oldest.forget();
         }
     }
@@ -401,6 +453,7 @@ impl Log {
         lock(&self.at_hand).retain(|s| s.base > kept_from);
         for segment in &gone {
             self.size_bytes.fetch_sub(segment.bytes(), Ordering::Relaxed);
+            self.fs.remove(&segment.statistics_path)?;
             self.fs.remove(&segment.index_path)?;
             self.fs.remove(&segment.path)?;
         }
@@ -408,6 +461,18 @@ impl Log {
             self.fs.sync_dir(&self.dir)?;
         }
         Ok(gone.iter().map(|s| s.base).collect())
+    }
+}
+
+fn stretch(batch: &BatchHeader, statistics: &Statistics) -> Stretch {
+    let mut encoded = Vec::new();
+    statistics.encode(&mut encoded);
+    Stretch {
+        base: batch.base_offset,
+        end: batch.next_offset(),
+        bytes: batch.total_bytes() as u64,
+        schema: batch.schema_id,
+        statistics: encoded,
     }
 }
 

@@ -10,7 +10,8 @@ use crate::file_header::FILE_HEADER_BYTES;
 use crate::header::verify_crc;
 use crate::index::{Entry, Index};
 use crate::recovery_point::RecoveryPoint;
-use crate::segment::{Segment, check_header, complete_index, index_path, log_path, write_header};
+use crate::segment::{Segment, check_header, complete_index, index_path, log_path, statistics_path, write_header};
+use crate::stretch::Stretches;
 use crate::walk::{WHOLE_CHUNK_BYTES, Walk, damaged_at};
 use crate::{BATCH_HEADER_BYTES, BatchHeader};
 use sluice_base::{Error, ErrorKind, Fs, FsFile, Offset, Result};
@@ -119,10 +120,10 @@ pub(crate) fn recover(fs: &dyn Fs, dir: &Path, settings: &LogSettings, mode: Mod
     Ok(Opened { point, ..state.finish()? })
 }
 
-/// Base offsets of the segments, in order. Indexes without a segment are removed.
+/// Base offsets of the segments, in order. Indexes and statistics without a segment are removed.
 fn list_segments(fs: &dyn Fs, dir: &Path, mode: Mode) -> Result<Vec<Offset>> {
     let mut bases = Vec::new();
-    let mut indexes = Vec::new();
+    let mut hints = Vec::new();
     if !mode.repair && !fs.exists(dir) {
         return Ok(bases);
     }
@@ -131,12 +132,12 @@ fn list_segments(fs: &dyn Fs, dir: &Path, mode: Mode) -> Result<Vec<Offset>> {
         let Some(base) = stem.and_then(|s| s.parse::<Offset>().ok()).filter(|base| *base >= 0) else { continue };
         match path.extension().and_then(|e| e.to_str()) {
             Some("log") => bases.push(base),
-            Some("index") => indexes.push((base, path)),
+            Some("index" | "stats") => hints.push((base, path)),
             _ => {}
         }
     }
     bases.sort_unstable();
-    for (base, path) in indexes {
+    for (base, path) in hints {
         if mode.repair && bases.binary_search(&base).is_err() {
             fs.remove(&path)?;
         }
@@ -189,7 +190,7 @@ impl Recovering<'_> {
             // It may have been part of that sync: then it is read from memory only, and no later sync writes it.
             write_header(file.as_ref(), base)?;
         }
-        self.segments.push(Arc::new(segment.with_open(kept, scan.index)));
+        self.segments.push(Arc::new(segment.with_open(kept, scan.index, scan.stretches)));
         (self.offset, self.timestamp_ms) = (scan.offset, scan.timestamp_ms);
         if let Some(position) = scan.cut {
             self.report.cut_bytes += bytes - position;
@@ -223,6 +224,7 @@ impl Recovering<'_> {
         });
         // Entries behind the recovery point may speak of batches that a crash took back.
         let index = Index::load(self.fs, &index_path(self.dir, base), base, start.position)?;
+        let stretches = Stretches::load(self.fs, &statistics_path(self.dir, base), base, start.offset)?;
         let lost = bytes < start.position;
         let mut scan = Scan {
             path,
@@ -230,6 +232,7 @@ impl Recovering<'_> {
             offset: start.offset,
             timestamp_ms: start.timestamp_ms,
             index,
+            stretches,
             interval: self.settings.index_interval_bytes,
             keep: self.mode.keep,
             cut: None,
@@ -262,6 +265,7 @@ impl Recovering<'_> {
             self.report.cut_bytes += bytes;
             self.report.checked_bytes += bytes;
             if self.mode.repair {
+                self.fs.remove(&statistics_path(self.dir, *base))?;
                 self.fs.remove(&index_path(self.dir, *base))?;
                 self.fs.remove(&path)?;
             }
@@ -305,6 +309,7 @@ struct Scan {
     offset: Offset,
     timestamp_ms: i64,
     index: Index,
+    stretches: Stretches,
     interval: u64,
     keep: Offset,
     cut: Option<u64>,

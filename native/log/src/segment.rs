@@ -8,6 +8,7 @@ use crate::file_header::{self, FILE_HEADER_BYTES, SEGMENT_MAGIC};
 use crate::header::verify_crc;
 use crate::index::{Entry, Index};
 use crate::lock::{lock, read, write};
+use crate::stretch::{Stretch, Stretches};
 use crate::walk::{HEADER_CHUNK_BYTES, Walk, damaged_at};
 use crate::{BATCH_HEADER_BYTES, BatchHeader};
 use arrow_buffer::Buffer;
@@ -27,6 +28,11 @@ pub(crate) fn log_path(dir: &Path, base: Offset) -> PathBuf {
 /// Name of an index file.
 pub(crate) fn index_path(dir: &Path, base: Offset) -> PathBuf {
     dir.join(format!("{base:020}.index"))
+}
+
+/// Name of a file of statistics.
+pub(crate) fn statistics_path(dir: &Path, base: Offset) -> PathBuf {
+    dir.join(format!("{base:020}.stats"))
 }
 
 /// Writes the header that the file of a segment begins with.
@@ -52,6 +58,7 @@ pub(crate) struct Segment {
     pub base: Offset,
     pub path: PathBuf,
     pub index_path: PathBuf,
+    pub statistics_path: PathBuf,
     interval_bytes: u64,
     /// Length of the good part of the file.
     bytes: AtomicU64,
@@ -59,6 +66,7 @@ pub(crate) struct Segment {
     end: AtomicI64,
     file: Mutex<Option<Arc<dyn FsFile>>>,
     index: RwLock<Option<Index>>,
+    stretches: RwLock<Option<Stretches>>,
 }
 
 impl Segment {
@@ -68,18 +76,21 @@ impl Segment {
             base,
             path: log_path(dir, base),
             index_path: index_path(dir, base),
+            statistics_path: statistics_path(dir, base),
             interval_bytes,
             bytes: AtomicU64::new(bytes),
             end: AtomicI64::new(end),
             file: Mutex::new(None),
             index: RwLock::new(None),
+            stretches: RwLock::new(None),
         }
     }
 
     /// Keeps what is known of an open segment.
     #[must_use]
-    pub(crate) fn with_open(self, file: Option<Arc<dyn FsFile>>, index: Index) -> Self {
-        Self { file: Mutex::new(file), index: RwLock::new(Some(index)), ..self }
+    pub(crate) fn with_open(self, file: Option<Arc<dyn FsFile>>, index: Index, stretches: Stretches) -> Self {
+        let (index, stretches) = (RwLock::new(Some(index)), RwLock::new(Some(stretches)));
+        Self { file: Mutex::new(file), index, stretches, ..self }
     }
 
     /// Creates the file of a new segment, or makes a leftover of a failed attempt empty.
@@ -97,7 +108,9 @@ impl Segment {
         file.set_len(0)?;
         write_header(file.as_ref(), base)?;
         let segment = Self::closed(dir, base, base, FILE_HEADER_BYTES, interval_bytes);
-        Ok((segment.with_open(Some(Arc::clone(&file)), Index::default()), file))
+        // Of another segment that began here once and was never durable.
+        fs.remove(&segment.statistics_path)?;
+        Ok((segment.with_open(Some(Arc::clone(&file)), Index::default(), Stretches::default()), file))
     }
 
     /// Length of the good part of the file.
@@ -179,8 +192,53 @@ impl Segment {
         written
     }
 
-    /// Closes the file and drops the index, unless the index has not been saved. For closed segments only.
+    /// Notes statistics of some of its rows.
+    ///
+    /// # Errors
+    /// `Io` when those that are known already cannot be read.
+    pub(crate) fn describe(&self, fs: &dyn Fs, rows: Stretch) -> Result<()> {
+        self.with_stretches(fs, |stretches| stretches.note(rows))
+    }
+
+    /// Answers a question about its statistics, loading them when they are not there.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn ask_statistics<R>(&self, fs: &dyn Fs, question: impl FnOnce(&Stretches) -> R) -> Result<R> {
+        if let Some(stretches) = read(&self.stretches).as_ref() {
+            return Ok(question(stretches));
+        }
+        self.with_stretches(fs, |stretches| question(stretches))
+    }
+
+    fn with_stretches<R>(&self, fs: &dyn Fs, work: impl FnOnce(&mut Stretches) -> R) -> Result<R> {
+        let mut slot = write(&self.stretches);
+        let stretches = match slot.take() {
+            Some(stretches) => stretches,
+            // Only a segment before the recovery point is not loaded: all of its file is believed.
+            None => Stretches::load(fs, &self.statistics_path, self.base, self.end())?,
+        };
+        Ok(work(slot.insert(stretches)))
+    }
+
+    /// Saves statistics as far as they speak of rows below `limit`. The caller knows those to be durable.
+    ///
+    /// # Errors
+    /// `Io`, `Busy` about `Disk`.
+    pub(crate) fn save_statistics(&self, fs: &dyn Fs, limit: Offset) -> Result<()> {
+        match write(&self.stretches).as_mut() {
+            Some(stretches) => stretches.save(fs, &self.statistics_path, self.base, limit),
+            None => Ok(()),
+        }
+    }
+
+    /// Closes the file and drops index and statistics, unless those have not been saved. For closed segments only.
     pub(crate) fn forget(&self) {
+        let mut stretches = write(&self.stretches);
+        if stretches.as_ref().is_none_or(Stretches::is_saved) {
+            *stretches = None;
+        }
+        drop(stretches);
         let mut index = write(&self.index);
         if index.as_ref().is_none_or(Index::is_saved) {
             *index = None;

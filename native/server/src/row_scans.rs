@@ -45,7 +45,8 @@ fn opened(node: &Node, open: &RowScanOpen) -> Result<RowScan> {
     let start: ScanStart = sluice_api::call::parse("a scan of rows", &open.start)?;
     let projection: Vec<usize> = open.projection.iter().map(|p| *p as usize).collect();
     let columns = projection.len();
-    let options = ScanOptions { projection: Some(projection), batch_rows_max: open.batch_rows_max as usize };
+    let options =
+        ScanOptions { projection: Some(projection), batch_rows_max: open.batch_rows_max as usize, filter: None };
     let scanner = node.store.scanner(&path(&open.table_path), &options)?;
     let bucket = TableBucket {
         table: TableId(open.bucket.table_id),

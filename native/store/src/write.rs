@@ -232,7 +232,7 @@ impl TableWriter {
             let encoded = &mut self.scratch.encoded;
             encoded.clear();
             encode_batch(Some(&part), None, meta.schema_id(), (-1, -1), meta.log.compression, encoded)?;
-            let placed = home.append(encoded)?;
+            let placed = home.append(encoded, meta.describe(&part).as_ref())?;
             self.place(home, placed);
         }
         Ok(())

@@ -3,6 +3,7 @@
 use super::{Active, Appender, Log};
 use crate::lock::lock;
 use crate::recovery_point::RecoveryPoint;
+use crate::segment::Segment;
 use crate::writers;
 use sluice_base::{Error, Offset, Result};
 use std::sync::atomic::Ordering;
@@ -87,7 +88,28 @@ impl Log {
     /// As [`Log::sync`]; `Busy` about `Disk` or `Io` when only saving failed: nothing is lost, the next opening checks more.
     pub fn save_recovery_point(&self) -> Result<()> {
         self.sync()?;
-        self.save_point(&mut lock(&self.syncing))
+        let mut syncing = lock(&self.syncing);
+        self.save_point(&mut syncing)?;
+        self.save_made_statistics();
+        Ok(())
+    }
+
+    /// Saves the statistics that readers have made of rows which had none. Best effort: who needs them makes them once more.
+    fn save_made_statistics(&self) {
+        let at_hand: Vec<_> = lock(&self.at_hand).iter().cloned().collect();
+        let newest = self.all_segments().pop();
+        for segment in at_hand.iter().chain(&newest) {
+            let _ = segment.save_statistics(self.fs.as_ref(), self.durable_offset());
+        }
+    }
+
+    /// Saves the statistics of a closed segment, if that is allowed now. Best effort: what is not saved stays in memory. Nothing behind the
+    /// recovery point will be believed. After a failed sync the files belong to the log that was opened anew.
+    pub(super) fn save_statistics_of(&self, closed: &Segment) {
+        let Ok(_held) = self.syncing.try_lock() else { return };
+        if self.poison.get().is_none() {
+            let _ = closed.save_statistics(self.fs.as_ref(), Offset::MAX);
+        }
     }
 
     /// Saves the recovery point at the durable end, if that is the end.
@@ -102,16 +124,18 @@ impl Log {
         }
     }
 
-    /// Saves indexes, then the point that makes them believed.
+    /// Saves indexes and statistics, then the point that makes them believed.
     fn save(&self, syncing: &mut Syncing, point: RecoveryPoint) -> Result<()> {
         let from = syncing.saved.map_or(i64::MIN, |p| p.segment);
         let segments = self.all_segments();
         for segment in segments.iter().filter(|s| s.base >= from && s.base < point.segment) {
             segment.save_index(self.fs.as_ref(), u64::MAX)?;
+            segment.save_statistics(self.fs.as_ref(), Offset::MAX)?;
             self.keep_at_hand(segment);
         }
         if let Some(active) = segments.iter().find(|s| s.base == point.segment) {
             active.save_index(self.fs.as_ref(), point.position)?;
+            active.save_statistics(self.fs.as_ref(), point.offset)?;
         }
         point.save(self.fs.as_ref(), &self.dir)?;
         syncing.saved = Some(point);

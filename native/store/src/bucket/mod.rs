@@ -26,6 +26,7 @@ use crate::snapshot_index::SnapshotIndex;
 use sluice_base::{Error, ErrorKind, Offset, Result, Subject, TableBucket};
 use sluice_kv::{Kv, Layer, Overlay};
 use sluice_log::Log;
+use sluice_row::Statistics;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, AtomicU8};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -144,13 +145,13 @@ impl Bucket {
         self.bells.ring();
     }
 
-    /// Appends one encoded batch.
+    /// Appends one encoded batch, with statistics of its rows if the table keeps them.
     ///
     /// # Errors
     /// `Busy` about `Disk` when the disk is full, else what the log says; nothing is appended then.
-    pub(crate) fn append(self: &Arc<Self>, batch: &mut [u8]) -> Result<Placed> {
+    pub(crate) fn append(self: &Arc<Self>, batch: &mut [u8], statistics: Option<&Statistics>) -> Result<Placed> {
         let mut side = self.lock_write()?;
-        let placed = self.or_ended(self.append_locked(&mut side, batch))?.1;
+        let placed = self.or_ended(self.append_locked(&mut side, batch, statistics))?.1;
         drop(side);
         self.context.commits.push(self);
         Ok(placed)
@@ -165,7 +166,7 @@ impl Bucket {
         if let Some(known) = self.find_sent(writer)? {
             return Ok(known);
         }
-        let appended = self.or_ended(self.append_locked(&mut side, batch))?;
+        let appended = self.or_ended(self.append_locked(&mut side, batch, None))?;
         drop(side);
         self.context.commits.push(self);
         Ok(appended)
@@ -177,8 +178,13 @@ impl Bucket {
         Ok(found.map(|sent| (sent.base_offset, Placed { end: sent.next_offset, epoch: self.progress.epoch() })))
     }
 
-    fn append_locked(&self, side: &mut WriteSide, batch: &mut [u8]) -> Result<(Offset, Placed)> {
-        let appended = self.log()?.append(batch)?;
+    fn append_locked(
+        &self,
+        side: &mut WriteSide,
+        batch: &mut [u8],
+        statistics: Option<&Statistics>,
+    ) -> Result<(Offset, Placed)> {
+        let appended = self.log()?.append_described(batch, statistics)?;
         side.pending_bytes += batch.len() as u64;
         self.context.flow.add(batch.len() as u64);
         Ok((appended.base_offset, Placed { end: appended.next_offset, epoch: self.progress.epoch() }))

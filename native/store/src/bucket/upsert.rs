@@ -211,7 +211,7 @@ impl Bucket {
         encoded.clear();
         let (schema, compression) = (batch.meta.schema_id(), batch.meta.log.compression);
         encode_batch(changes.as_ref(), Some(&merge.changes.kinds), schema, batch.writer, compression, encoded)?;
-        let placed = self.append_locked(side, encoded)?.1;
+        let placed = self.append_locked(side, encoded, None)?.1;
         side.rows += merge.changes.rows_delta;
         Ok(placed)
     }

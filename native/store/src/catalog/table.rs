@@ -5,12 +5,13 @@
 use super::partitions::Partitions;
 use crate::auto_partition::AutoPartition;
 use crate::ddl::merging::Merging;
-use crate::ddl::options;
+use crate::ddl::{options, statistics};
+use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use sluice_api::TableInfo;
 use sluice_base::{Error, Result, SchemaId, TableId};
 use sluice_log::Compression;
-use sluice_row::{BucketFunction, KeyFormat, Schema, TablePath, arrow_schema};
+use sluice_row::{BucketFunction, KeyFormat, Schema, Statistics, TablePath, arrow_schema};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,6 +67,8 @@ pub struct TableMeta {
     pub merging: Merging,
     /// How rows go into the lake; `None` when they do not.
     pub lake: Option<LakeOptions>,
+    /// Positions of the columns whose statistics are kept beside the log's batches.
+    pub statistics: Vec<usize>,
 }
 
 impl TableMeta {
@@ -101,6 +104,7 @@ impl TableMeta {
             partition_key,
             partitions: Arc::default(),
             auto: AutoPartition::of(&info.descriptor)?,
+            statistics: statistics::columns(&info.descriptor.properties, schema),
             primary_key,
             bucket_key,
             schemas,
@@ -133,6 +137,17 @@ impl TableMeta {
     /// `Internal`, never for a table that [`TableMeta::new`] made.
     pub fn arrow_schema(&self) -> Result<&SchemaRef> {
         self.arrow.get(&self.schema_id()).ok_or_else(|| Error::internal(format!("table {} has no schema", self.path)))
+    }
+
+    /// Statistics of rows of the newest schema; `None` when the table keeps none.
+    #[must_use]
+    pub fn describe(&self, rows: &RecordBatch) -> Option<Statistics> {
+        if self.statistics.is_empty() {
+            return None;
+        }
+        let columns = &self.schema().columns;
+        let described = self.statistics.iter().filter_map(|i| Some((columns.get(*i)?.id?, &**rows.columns().get(*i)?)));
+        Some(Statistics::of(described, rows.num_rows()))
     }
 
     /// Whether the table has a primary key.

@@ -2,7 +2,7 @@
 
 use super::create::{Limits, settle_bucket_count};
 use super::merging::{self, Merging};
-use super::{columns, options, partition};
+use super::{columns, options, partition, statistics};
 use sluice_api::TableChange;
 use sluice_base::{Error, Result, Subject};
 use sluice_row::{Column, Schema, TableDescriptor};
@@ -45,6 +45,7 @@ pub(crate) fn alter(table: &TableDescriptor, changes: &[TableChange], limits: Li
     if columns_added == 0 {
         options::check(&altered.properties, !altered.schema.primary_key.is_empty())?;
         partition::check_auto(&altered, limits)?;
+        statistics::check(&altered.properties, &altered.schema)?;
     }
     Merging::of(&altered)?;
     Ok(match () {

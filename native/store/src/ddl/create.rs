@@ -1,7 +1,7 @@
 //! CREATE TABLE: what a user said becomes what the store keeps, or one sentence says why not.
 
 use super::merging::{self, Merging};
-use super::{columns, keys, options, partition};
+use super::{columns, keys, options, partition, statistics};
 use crate::auto_partition::{self, AutoPartition};
 use sluice_base::{Error, Result, Subject};
 use sluice_row::TableDescriptor;
@@ -34,6 +34,7 @@ pub(crate) fn create(mut table: TableDescriptor, limits: Limits) -> Result<Table
     settle_bucket_count(&mut table, limits)?;
     let has_primary_key = !table.schema.primary_key.is_empty();
     options::check(&table.properties, has_primary_key)?;
+    statistics::check(&table.properties, &table.schema)?;
     merging::settle(&mut table)?;
     Merging::of(&table)?;
     fill_in(&mut table, has_primary_key);

@@ -9,6 +9,7 @@ mod keys;
 pub(crate) mod merging;
 pub(crate) mod options;
 mod partition;
+pub(crate) mod statistics;
 
 pub(crate) use alter::{Alteration, alter};
 pub(crate) use create::{Limits, create};

@@ -36,6 +36,7 @@ const LOG_TTL: &str = "table.log.ttl";
 const LOG_LOCAL_TTL: &str = "table.log.local-ttl";
 const LOG_COMPRESSION: &str = "table.log.arrow.compression.type";
 const LOG_ZSTD_LEVEL: &str = "table.log.arrow.compression.zstd.level";
+pub(crate) const STATISTICS_COLUMNS: &str = "table.statistics.columns";
 
 enum Kind {
     Bool,
@@ -116,8 +117,7 @@ const OPTIONS: &[TableOption] = &[
     TableOption::new(MERGE_ENGINE, Kind::Choice(&["first_row", "versioned", "aggregation"]), "", "What becomes of a second row with the same key; unset = the last one wins.").for_key_tables(),
     TableOption::new(VERSION_COLUMN, Kind::Text, "", "The version column of the `versioned` engine: INT, BIGINT, TIMESTAMP or TIMESTAMP_LTZ.").for_key_tables(),
     TableOption::new(REPLICATION_FACTOR, Kind::Int { min: 1, max: INT_MAX }, "1", "Copies of each bucket; a store of one node has 1."),
-    TableOption::new("table.statistics.columns", Kind::Text, "", "Columns with per-batch statistics.").alterable()
-        .only("", "batch statistics"),
+    TableOption::new(STATISTICS_COLUMNS, Kind::Text, "the first 32", "Columns of a log table with statistics kept beside their batches, by which filters skip what they need not read: a list, `*` for all, empty for none. Binary and nested ones have none.").alterable(),
 ];
 
 fn find(key: &str) -> Option<&'static TableOption> {

@@ -1,5 +1,6 @@
 //! Reading a bucket's log: from an offset, below the high watermark, to a stop.
 
+use super::filter::ScanFilter;
 use super::projection::Wanted;
 use crate::bucket::Bucket;
 use arrow_array::RecordBatch;
@@ -29,11 +30,20 @@ pub(crate) struct LogPart {
     stop: Option<Offset>,
     read: VecDeque<StoredBatch>,
     decoded: Option<Decoded>,
+    /// Whether a condition may leave rows out.
+    filtered: bool,
+    /// Rows were left out since the position was last told.
+    skipped: bool,
 }
 
 impl LogPart {
     pub(crate) fn new(start: Offset, stop: Option<Offset>) -> Self {
-        Self { next: start, stop, read: VecDeque::new(), decoded: None }
+        Self { next: start, stop, read: VecDeque::new(), decoded: None, filtered: true, skipped: false }
+    }
+
+    /// A number of rows, whether they are wanted or not.
+    pub(crate) fn newest(start: Offset, stop: Offset) -> Self {
+        Self { filtered: false, ..Self::new(start, Some(stop)) }
     }
 
     pub(super) fn is_finished(&self) -> bool {
@@ -54,9 +64,20 @@ impl LogPart {
         ScanStart::Log { offset: self.next }
     }
 
+    /// Whether rows were left out that the caller does not know of yet; asking tells it.
+    pub(super) fn has_skipped(&mut self) -> bool {
+        std::mem::take(&mut self.skipped)
+    }
+
     /// The next rows, or `None` when readers may see no more for now or the split is finished. Batches without rows move
     /// the position only.
-    pub(crate) fn next(&mut self, bucket: &Bucket, wanted: &mut Wanted, rows_max: usize) -> Result<Option<ScanBatch>> {
+    pub(crate) fn next(
+        &mut self,
+        bucket: &Bucket,
+        wanted: &mut Wanted,
+        mut filter: Option<&mut ScanFilter>,
+        rows_max: usize,
+    ) -> Result<Option<ScanBatch>> {
         loop {
             if self.is_finished() {
                 return Ok(None);
@@ -69,11 +90,36 @@ impl LogPart {
                 if self.next >= limit {
                     return Ok(None);
                 }
-                self.read = bucket.log()?.read(self.next, limit, READ_BYTES).map_err(|e| e.context(bucket.id))?.into();
+                let filter = filter.as_deref_mut().filter(|_| self.filtered);
+                let before = self.next;
+                self.read(bucket, filter, limit).map_err(|e| e.context(bucket.id))?;
+                if self.read.is_empty() && self.next > before {
+                    continue;
+                }
             }
             let Some(batch) = self.read.pop_front() else { return Ok(None) };
             self.decode(&batch, wanted).map_err(|e| e.context(bucket.id))?;
         }
+    }
+
+    /// Reads on below `limit`, or moves the position over rows that are not wanted.
+    fn read(&mut self, bucket: &Bucket, filter: Option<&mut ScanFilter>, limit: Offset) -> Result<()> {
+        let log = bucket.log()?;
+        let Some(filter) = filter else {
+            self.read = log.read(self.next, limit, READ_BYTES)?.into();
+            return Ok(());
+        };
+        let ahead = filter.ahead(&log, self.next, limit)?;
+        self.skipped |= ahead.from > self.next;
+        self.next = ahead.from;
+        if ahead.until > ahead.from {
+            let batches = log.read(ahead.from, ahead.until, READ_BYTES)?;
+            if !ahead.known {
+                filter.describe(&log, &batches);
+            }
+            self.read = batches.into();
+        }
+        Ok(())
     }
 
     fn decode(&mut self, batch: &StoredBatch, wanted: &mut Wanted) -> Result<()> {
@@ -107,6 +153,7 @@ impl LogPart {
         let base_offset = self.next.max(decoded.base_offset);
         let timestamp_ms = decoded.timestamp_ms;
         self.next = base_offset + i64::try_from(count).unwrap_or(0);
+        self.skipped = false;
         if self.next >= decoded.end {
             self.decoded = None;
         }

@@ -1,5 +1,6 @@
 //! Scanning: splits in, record batches out. Splits take turns; a scanner without new rows sleeps until a commit rings.
 
+mod filter;
 mod log_part;
 mod projection;
 mod row_part;
@@ -16,8 +17,10 @@ use crate::snapshot;
 use crate::table::{Holder, Table, is_partition_gone};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use filter::ScanFilter;
 use sluice_api::{ScanBatch, ScanOptions, ScanSplit, ScanStart, Scanner};
 use sluice_base::{Error, Offset, PartitionId, Result, Subject};
+use sluice_row::Filter;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -27,7 +30,7 @@ pub(crate) struct TableScanner {
     table: Arc<Table>,
     rows_max: usize,
     signal: Arc<Signal>,
-    wanted: Mutex<Wanted>,
+    wanted: Mutex<(Wanted, Option<ScanFilter>)>,
     splits: Arc<Splits>,
     /// The lake snapshot that splits were planned on last.
     plan: Mutex<Option<Arc<LakePlan>>>,
@@ -127,6 +130,10 @@ impl TableScanner {
             return Err(Error::invalid(Subject::Option, "batch_rows_max is 0; a scan needs at least 1 row a batch"));
         }
         let wanted = Wanted::new(table.meta.clone(), meta, options.projection.as_deref())?;
+        // Rows by key have no statistics: a row may match where the one that replaced it does not.
+        let predicate = options.filter.as_ref().filter(|_| !meta.has_primary_key());
+        let filter = predicate.map(|p| Filter::bind(p, meta.schema())).transpose()?;
+        let filter = filter.map(|f| ScanFilter::new(f, table.meta.clone()));
         let splits = Arc::<Splits>::default();
         table.add_holder(&splits);
         Ok(Self {
@@ -134,7 +141,7 @@ impl TableScanner {
             rows_max: options.batch_rows_max,
             signal: Arc::default(),
             output: wanted.output.clone(),
-            wanted: Mutex::new(wanted),
+            wanted: Mutex::new((wanted, filter)),
             splits,
             plan: Mutex::default(),
         })
@@ -187,7 +194,7 @@ impl TableScanner {
             let then = then.max(end.saturating_sub(wanted));
             return Ok(Phase::Lake { snapshot: plan.snapshot(), rows, then, stop: Some(end), again });
         }
-        Ok(Phase::Log(LogPart::new(from, Some(end))))
+        Ok(Phase::Log(LogPart::newest(from, end)))
     }
 
     /// What the lake has of a bucket of a log table, then its log.
@@ -238,10 +245,10 @@ impl TableScanner {
         self.table.alive()?;
         let mut splits = self.splits.lock()?;
         let broken = |_| Error::internal("the scanner was stopped by a defect of the engine; open a new one");
-        let wanted = &mut *self.wanted.lock().map_err(broken)?;
+        let (wanted, filter) = &mut *self.wanted.lock().map_err(broken)?;
         for _ in 0..splits.len() {
             let Some(mut split) = splits.pop_front() else { break };
-            let turn = split.bucket.progress.alive().and_then(|()| split.turn(wanted, self.rows_max));
+            let turn = split.bucket.progress.alive().and_then(|()| split.turn(wanted, filter.as_mut(), self.rows_max));
             let turn = turn.or_else(|e| split.gone(wanted, e));
             let done = matches!(&turn, Ok(Some(batch)) if batch.finished);
             if !done {
@@ -266,10 +273,16 @@ fn log_from(bucket: &Bucket, offset: Offset, stop: Option<Offset>) -> Result<Pha
 }
 
 impl Split {
-    fn turn(&mut self, wanted: &mut Wanted, rows_max: usize) -> Result<Option<ScanBatch>> {
+    fn turn(
+        &mut self,
+        wanted: &mut Wanted,
+        filter: Option<&mut ScanFilter>,
+        rows_max: usize,
+    ) -> Result<Option<ScanBatch>> {
         let found = match &mut self.phase {
-            Phase::Log(log) => match log.next(&self.bucket, wanted, rows_max)? {
+            Phase::Log(log) => match log.next(&self.bucket, wanted, filter, rows_max)? {
                 None if log.is_finished() => Some(empty(wanted, log.position(), true)),
+                None if log.has_skipped() => Some(empty(wanted, log.position(), false)),
                 found => found,
             },
             Phase::Snapshot { snapshot, rows, then, stop } => {
@@ -290,7 +303,10 @@ impl Split {
                     Some(inserts(batch, again.clone().unwrap_or(here), false))
                 }
                 None => {
-                    let log = LogPart::new(*then, *stop);
+                    let log = match (&again, *stop) {
+                        (Some(ScanStart::Limit { .. }), Some(stop)) => LogPart::newest(*then, stop),
+                        _ => LogPart::new(*then, *stop),
+                    };
                     let switched = empty(wanted, log.position(), log.is_finished());
                     self.phase = Phase::Log(log);
                     Some(switched)

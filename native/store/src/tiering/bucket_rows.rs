@@ -66,7 +66,7 @@ impl<'t> BucketRows<'t> {
         }
         let mut writer = Writer::new(self.lake_table, &self.meta, bucket.id.bucket);
         let mut log = LogPart::new(range.start, Some(range.end));
-        while let Some(batch) = log.next(bucket, &mut self.wanted, BATCH_ROWS)? {
+        while let Some(batch) = log.next(bucket, &mut self.wanted, None, BATCH_ROWS)? {
             until.check_stopped()?;
             match &mut writer {
                 Writer::Append(writer) => writer.write(&batch.rows, batch.base_offset, batch.timestamp_ms)?,

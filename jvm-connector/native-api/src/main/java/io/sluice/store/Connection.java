@@ -45,7 +45,7 @@ public final class Connection implements AutoCloseable {
     return new TableWriter(NativeWriter.open(handle.get(), json));
   }
 
-  /** Opens a scanner with no splits yet: {@code {"path","projection":[int]|null,"batch_rows_max":n}}. */
+  /** Opens a scanner with no splits yet: {@code {"path","projection":[int]|null,"batch_rows_max":n,"filter":condition|null}}. */
   public TableScanner scanner(String json) {
     return new TableScanner(NativeScanner.open(handle.get(), json));
   }

@@ -2,6 +2,7 @@ package io.sluice.flink.source;
 
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 import javax.annotation.Nullable;
@@ -13,6 +14,7 @@ import io.sluice.flink.lookup.LookupSettings;
 import io.sluice.flink.partition.PartitionFilter;
 import io.sluice.flink.source.record.RowDataDeserializationSchema;
 import io.sluice.flink.source.scan.PointQuery;
+import io.sluice.flink.source.scan.RowFilter;
 import io.sluice.flink.source.scan.ScanSettings;
 import io.sluice.flink.source.scan.ScanTask;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
@@ -57,6 +59,7 @@ public final class SluiceTableSource
   @Nullable private Long limit;
   @Nullable private PointQuery point;
   @Nullable private PartitionFilter partitions;
+  @Nullable private String filter;
   private boolean count;
 
   private SluiceTableSource(StoreTable table, ScanSettings settings, LookupSettings lookup, @Nullable Integer parallelism) {
@@ -108,7 +111,9 @@ public final class SluiceTableSource
     if (point != null) {
       return ScanTask.point(rowType, point);
     }
-    ScanTask rows = limit == null ? ScanTask.rows(rowType) : ScanTask.limited(rowType, limit);
+    // A watermark is made of all rows, also of those that the filter drops behind it.
+    ScanTask rows = limit != null ? ScanTask.limited(rowType, limit)
+        : filter == null || watermarks != null ? ScanTask.rows(rowType) : ScanTask.filtered(rowType, filter);
     return rows.ofPartitions(partitions);
   }
 
@@ -141,6 +146,9 @@ public final class SluiceTableSource
     if (partitions != null) {
       used.addAll(partitions.filters());
     }
+    Optional<RowFilter.Pushed> pushed = table.hasPrimaryKey() ? Optional.empty() : RowFilter.of(table.rowType(), filters);
+    filter = pushed.map(RowFilter.Pushed::json).orElse(null);
+    pushed.ifPresent(understood -> used.addAll(understood.filters()));
     // Accepted ones also stay: they only tell two scans of one plan apart, else the planner would run one of them for both.
     return Result.of(List.copyOf(used), filters);
   }
@@ -159,7 +167,12 @@ public final class SluiceTableSource
   public boolean applyAggregates(List<int[]> groupings, List<AggregateExpression> aggregates, DataType type) {
     boolean ungrouped = groupings.stream().allMatch(grouping -> grouping.length == 0);
     boolean wholeTable =
-        !settings.streaming() && settings.mode() == ScanStartupMode.FULL && limit == null && point == null && partitions == null;
+        !settings.streaming()
+            && settings.mode() == ScanStartupMode.FULL
+            && limit == null
+            && point == null
+            && partitions == null
+            && filter == null;
     if (!ungrouped || !wholeTable || !RowCount.answers(aggregates) || !RowCount.isKnown(table)) {
       return false;
     }
@@ -183,6 +196,7 @@ public final class SluiceTableSource
     copy.limit = limit;
     copy.point = point;
     copy.partitions = partitions;
+    copy.filter = filter;
     copy.count = count;
     return copy;
   }

@@ -138,9 +138,12 @@ final class PartitionedTableITCase {
   @Test
   void thePlanShowsWhatPrunes() {
     sql.run("CREATE TABLE t (id INT, p STRING, q INT) PARTITIONED BY (p, q)");
-    assertThat(sql.explain("SELECT id FROM t WHERE p = 'a' AND id > 3")).contains("filter=[=(p, _UTF-16LE'a'");
+    sql.run("CREATE TABLE k (id INT, p STRING, v INT, PRIMARY KEY (id, p) NOT ENFORCED) PARTITIONED BY (p)");
+    assertThat(sql.explain("SELECT id FROM k WHERE p = 'a' AND v > 3")).contains("filter=[=(p, _UTF-16LE'a'").doesNotContain(">(v, 3)]");
+    assertThat(sql.explain("SELECT p FROM k WHERE v > 3")).contains("filter=[]");
+    assertThat(sql.explain("SELECT id FROM t WHERE p = 'a' AND id > 3")).contains("filter=[and(=(p, _UTF-16LE'a'").contains(">(id, 3))]");
     assertThat(sql.explain("SELECT id FROM t WHERE q > 3 AND (p LIKE 'a%' OR p IS NULL)")).contains("filter=[and(").contains("LIKE");
-    assertThat(sql.explain("SELECT p FROM t WHERE id > 3")).contains("filter=[]");
+    assertThat(sql.explain("SELECT p FROM t WHERE id > 3")).contains("filter=[>(id, 3)]");
     sql.run("INSERT INTO t VALUES (1, 'a', 1), (2, 'ab', 2), (3, 'b', 3), (4, 'ab', 4)");
     assertThat(sql.rows("SELECT id FROM t WHERE p LIKE 'a%' AND q >= 2")).containsExactly("+I[2]", "+I[4]");
     assertThat(sql.rows("SELECT id FROM t WHERE p = 'b' OR (q < 2 AND id = 1)")).containsExactly("+I[1]", "+I[3]");

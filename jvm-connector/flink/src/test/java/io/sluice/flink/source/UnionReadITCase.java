@@ -111,6 +111,8 @@ final class UnionReadITCase {
     assertThat(sql.rows("SELECT part, COUNT(name), MAX(id) FROM l GROUP BY part"))
         .isEqualTo(sorted(sql.rows("SELECT part, COUNT(name), MAX(id) FROM (VALUES " + values() + ") AS v (id, name, part) GROUP BY part")));
     assertThat(sql.rows("SELECT id FROM l WHERE id BETWEEN 3 AND 5")).isEqualTo(List.of("+I[3]", "+I[4]", "+I[5]"));
+    assertThat(sql.rows("SELECT id FROM l WHERE id >= " + (written - 1))).containsExactly("+I[" + (written - 1) + "]");
+    assertThat(sql.rows("SELECT part FROM l WHERE id < 0 OR name = 'x'")).isEmpty();
     List<String> some = sql.rows("SELECT * FROM l LIMIT 4");
     assertThat(some).hasSize(4).doesNotHaveDuplicates().isSubsetOf(rows);
     assertThat(sql.rows("SELECT * FROM l LIMIT 100000")).isEqualTo(sorted(rows));

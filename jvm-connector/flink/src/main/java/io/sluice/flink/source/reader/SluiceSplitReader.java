@@ -31,6 +31,8 @@ import org.apache.flink.connector.base.source.reader.RecordsWithSplitIds;
 import org.apache.flink.connector.base.source.reader.splitreader.SplitReader;
 import org.apache.flink.connector.base.source.reader.splitreader.SplitsAddition;
 import org.apache.flink.connector.base.source.reader.splitreader.SplitsChange;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonProcessingException;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.flink.table.data.GenericRowData;
@@ -188,10 +190,21 @@ final class SluiceSplitReader implements SplitReader<SplitRecord, SluiceSplit> {
       ObjectNode options = JSON.createObjectNode().put("batch_rows_max", ROWS_MAX);
       options.set("path", StoreTableClient.path(table));
       options.set("projection", JSON.valueToTree(client.positions(task.columns())));
+      if (task.filter() != null) {
+        options.set("filter", json(task.filter()));
+      }
       opened = client.connection().scanner(options.toString());
       scanner = opened;
     }
     return opened;
+  }
+
+  private static JsonNode json(String text) {
+    try {
+      return JSON.readTree(text);
+    } catch (JsonProcessingException e) {
+      throw new IllegalStateException("a filter that is not JSON: " + text, e);
+    }
   }
 
   private static String request(Subscription subscription, SplitStart start) {

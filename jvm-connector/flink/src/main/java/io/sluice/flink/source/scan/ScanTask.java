@@ -16,41 +16,53 @@ public final class ScanTask implements Serializable {
   private final RowType rowType;
   @Nullable private final Long limit;
   @Nullable private final PointQuery point;
+  @Nullable private final String filter;
   private final int counts;
   @Nullable private final PartitionFilter partitions;
 
   private ScanTask(
-      RowType rowType, @Nullable Long limit, @Nullable PointQuery point, int counts, @Nullable PartitionFilter partitions) {
+      RowType rowType,
+      @Nullable Long limit,
+      @Nullable PointQuery point,
+      @Nullable String filter,
+      int counts,
+      @Nullable PartitionFilter partitions) {
     this.rowType = rowType;
     this.limit = limit;
     this.point = point;
+    this.filter = filter;
     this.counts = counts;
     this.partitions = partitions;
   }
 
   /** All rows, with some columns. */
   public static ScanTask rows(RowType columns) {
-    return new ScanTask(columns, null, null, 0, null);
+    return new ScanTask(columns, null, null, null, 0, null);
+  }
+
+  /** All rows that meet a condition, and some or all of the others. */
+  public static ScanTask filtered(RowType columns, String filter) {
+    return new ScanTask(columns, null, null, filter, 0, null);
   }
 
   /** At least {@code limit} rows if the table has as many, at most so many of each bucket. */
   public static ScanTask limited(RowType columns, long limit) {
-    return new ScanTask(columns, limit, null, 0, null);
+    return new ScanTask(columns, limit, null, null, 0, null);
   }
 
   /** The row of one primary key. */
   public static ScanTask point(RowType columns, PointQuery point) {
-    return new ScanTask(columns, null, point, 0, null);
+    return new ScanTask(columns, null, point, null, 0, null);
   }
 
   /** One row that holds the number of rows as often as there are columns. */
   public static ScanTask count(RowType counts) {
-    return new ScanTask(counts, null, null, counts.getFieldCount(), null);
+    return new ScanTask(counts, null, null, null, counts.getFieldCount(), null);
   }
 
   /** The same of some partitions only. */
   public ScanTask ofPartitions(@Nullable PartitionFilter wanted) {
-    return new ScanTask(rowType, limit, point, counts, wanted);
+    return new ScanTask(rowType, limit, point, filter, counts, wanted);
   }
 
   /** Whether a partition may hold rows that are wanted. */
@@ -78,6 +90,12 @@ public final class ScanTask implements Serializable {
   @Nullable
   public PointQuery point() {
     return point;
+  }
+
+  /** The condition as the store reads it; null = all rows are wanted. */
+  @Nullable
+  public String filter() {
+    return filter;
   }
 
   /** Whether only the number of rows is wanted. */
