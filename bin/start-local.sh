@@ -27,7 +27,7 @@ fi
 pid=$!
 echo "$pid" >"$pid_file"
 for _ in $(seq 300); do
-  grep -q 'is ready' "$server_log" && { head -1 "$server_log"; exit 0; }
+  grep -q 'is ready' "$server_log" && { head -2 "$server_log"; exit 0; }
   kill -0 "$pid" 2>/dev/null || break
   sleep 0.1
 done

@@ -1,5 +1,6 @@
 //! What a request comes to: an answer, or a code and a sentence.
 
+use crate::troubles::Troubles;
 use bytes::Bytes;
 use sluice_base::Error;
 use sluice_wire::{Body, ErrorCode, failure, success};
@@ -19,7 +20,8 @@ impl Failed {
     }
 
     /// The two fields by which an answer says that one bucket's part failed.
-    pub(crate) fn fields(self) -> (Option<i32>, Option<String>) {
+    pub(crate) fn fields(self, troubles: &Troubles) -> (Option<i32>, Option<String>) {
+        troubles.note("a bucket's part", "", &self.message);
         (Some(self.code.number()), Some(self.message))
     }
 }
@@ -30,11 +32,19 @@ impl From<Error> for Failed {
     }
 }
 
-/// The frame of an answer.
-pub(crate) fn frame(request_id: i32, reply: Reply<impl Body>) -> Vec<u8> {
+/// The frame of an answer, and why the request was not done if it was not.
+pub(crate) struct Answer {
+    pub(crate) frame: Vec<u8>,
+    pub(crate) failed: Option<String>,
+}
+
+/// Makes an answer.
+pub(crate) fn answer(request_id: i32, reply: Reply<impl Body>) -> Answer {
     match reply {
-        Ok(body) => success(request_id, &body),
-        Err(failed) => failure(request_id, failed.code, &failed.message),
+        Ok(body) => Answer { frame: success(request_id, &body), failed: None },
+        Err(failed) => {
+            Answer { frame: failure(request_id, failed.code, &failed.message), failed: Some(failed.message) }
+        }
     }
 }
 
@@ -44,6 +54,6 @@ pub(crate) fn read<Q: Body>(body: Bytes) -> Reply<Q> {
 }
 
 /// Reads a request, has it done, makes the frame of its answer.
-pub(crate) fn run<Q: Body, A: Body>(request_id: i32, body: Bytes, work: impl FnOnce(Q) -> Reply<A>) -> Vec<u8> {
-    frame(request_id, read(body).and_then(work))
+pub(crate) fn run<Q: Body, A: Body>(request_id: i32, body: Bytes, work: impl FnOnce(Q) -> Reply<A>) -> Answer {
+    answer(request_id, read(body).and_then(work))
 }

@@ -1,7 +1,7 @@
 //! Requests about the server itself: versions, authentication, settings, the way to its files, access rules.
 
 use crate::answer::{Failed, Reply};
-use crate::caller::Door;
+use crate::caller::{Caller, Door};
 use crate::node::Node;
 use crate::sasl::need_plain;
 use sluice_wire::message::{
@@ -12,7 +12,8 @@ use sluice_wire::message::{
 use sluice_wire::{ApiVersions, ErrorCode};
 
 /// Without a server type: a client that is told one refuses to use the node in both roles.
-pub(crate) fn versions(_: &ApiVersionsRequest) -> Reply<ApiVersionsResponse> {
+pub(crate) fn versions(caller: &Caller, request: &ApiVersionsRequest) -> Reply<ApiVersionsResponse> {
+    caller.set_software(&request.client_software_name, &request.client_software_version);
     Ok(ApiVersionsResponse { api_versions: ApiVersions::list(), server_type: None })
 }
 

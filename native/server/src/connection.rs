@@ -5,7 +5,7 @@
 //! that takes nothing is cut off.
 
 use crate::caller::Caller;
-use crate::dispatch::{Request, answer, begin};
+use crate::dispatch::{Request, begin, question};
 use crate::fetch::fetch;
 use crate::handshake::let_in;
 use crate::incoming::Reader;
@@ -20,15 +20,15 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 /// Serves a connection to its end.
-pub(crate) async fn serve(node: Arc<Node>, stream: TcpStream, caller: Caller, stop: Stop) {
+pub(crate) async fn serve(node: Arc<Node>, stream: TcpStream, caller: Arc<Caller>, stop: Stop) {
     // Without it small answers would wait for the client's next packet; a stream that refuses is served all the same.
     let _ = stream.set_nodelay(true);
     let (read_half, write_half) = stream.into_split();
     let (outbox, ready) = Outbox::new();
-    let writer = tokio::spawn(write(node.clone(), write_half, ready));
-    let mut reader = Reader::new(&node, read_half, &stop);
-    if let Some(caller) = let_in(&node, &mut reader, caller, &outbox).await {
-        requests(&node, reader, Arc::new(caller), &outbox, stop).await;
+    let writer = tokio::spawn(write(node.clone(), caller.clone(), write_half, ready));
+    let mut reader = Reader::new(&node, &caller, read_half, &stop);
+    if let_in(&node, &mut reader, &caller, &outbox).await {
+        requests(&node, reader, caller, &outbox, stop).await;
     }
     drop(outbox);
     // It ends by itself: its queue has no other senders. A panic in it ended this connection only.
@@ -48,7 +48,6 @@ async fn requests(node: &Arc<Node>, mut reader: Reader, caller: Arc<Caller>, out
         };
         let Some((header, body, held)) = next else { break };
         let request = Request { key: ApiKey::from_number(header.api_key), header, body, caller: caller.clone() };
-        node.counters.request(request.key);
         while others.try_join_next().is_some() {}
         if request.is_ordered() {
             // The lane ends after this loop only.
@@ -78,13 +77,13 @@ async fn other(
     stop: Stop,
 ) {
     if request.key == Some(ApiKey::FetchLog) {
-        let (frame, room) = fetch(node, request.header.request_id, request.body, stop).await;
+        let (answer, room) = fetch(node, request.header.request_id, request.body, stop).await;
         held.answer = room;
-        return outbox.send(frame, held).await;
+        return outbox.send(answer, held).await;
     }
     let turn = questions.acquire().await;
-    let frame = answer(node, request).await;
-    outbox.send(frame, held).await;
+    let answer = question(node, request).await;
+    outbox.send(answer, held).await;
     drop(turn);
 }
 

@@ -1,7 +1,7 @@
-//! What the server counts about itself, and its text for those who collect it.
+//! What the server counts about itself.
 
+use crate::exposition::Exposition;
 use sluice_wire::ApiKey;
-use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts since the server started.
@@ -31,7 +31,7 @@ impl Count {
         self.0.fetch_sub(n, Ordering::Relaxed);
     }
 
-    fn get(&self) -> u64 {
+    pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -46,30 +46,30 @@ impl Counters {
         known.map_or(&self.requests_unknown, |(_, count)| count).add(1);
     }
 
-    /// All of them in Prometheus' text form.
-    pub(crate) fn text(&self) -> String {
-        let mut out = String::new();
-        let mut put = |name: &str, kind: &str, help: &str, count: &Count| {
-            let _ = write!(out, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {}\n", count.get());
-        };
-        put("sluice_connections", "gauge", "Connections that are open.", &self.connections_open);
-        put("sluice_connections_total", "counter", "Connections that were accepted.", &self.connections);
-        put("sluice_connections_refused_total", "counter", "Connections beyond the limit.", &self.connections_refused);
-        put("sluice_logins_failed_total", "counter", "Clients that were not let in.", &self.logins_failed);
-        put("sluice_received_bytes_total", "counter", "Bytes of requests.", &self.bytes_received);
-        put("sluice_sent_bytes_total", "counter", "Bytes of answers.", &self.bytes_sent);
-        put(
-            "sluice_requests_open",
-            "gauge",
-            "Requests that are not answered yet, waiting fetches too.",
-            &self.requests_open,
-        );
-        put("sluice_requests_unknown_total", "counter", "Requests of an unknown kind.", &self.requests_unknown);
-        out.push_str("# HELP sluice_requests_total Requests by kind.\n# TYPE sluice_requests_total counter\n");
-        for (key, count) in self.requests.iter().filter(|(_, count)| count.get() > 0) {
-            let _ = writeln!(out, "sluice_requests_total{{api=\"{key:?}\"}} {}", count.get());
+    /// Requests that came, of all kinds.
+    pub(crate) fn requests_sum(&self) -> u64 {
+        self.requests.iter().map(|(_, count)| count.get()).sum::<u64>() + self.requests_unknown.get()
+    }
+
+    /// Tells all of them.
+    pub(crate) fn tell(&self, out: &mut Exposition) {
+        let open = "Requests that are not answered yet, waiting fetches too.";
+        for (name, kind, help, count) in [
+            ("sluice_connections", "gauge", "Connections that are open.", &self.connections_open),
+            ("sluice_connections_total", "counter", "Connections that were accepted.", &self.connections),
+            ("sluice_connections_refused_total", "counter", "Connections beyond the limit.", &self.connections_refused),
+            ("sluice_logins_failed_total", "counter", "Clients that were not let in.", &self.logins_failed),
+            ("sluice_received_bytes_total", "counter", "Bytes of requests.", &self.bytes_received),
+            ("sluice_sent_bytes_total", "counter", "Bytes of answers.", &self.bytes_sent),
+            ("sluice_requests_open", "gauge", open, &self.requests_open),
+            ("sluice_requests_unknown_total", "counter", "Requests of an unknown kind.", &self.requests_unknown),
+        ] {
+            out.one(name, kind, help, count.get());
         }
-        out
+        out.family("sluice_requests_total", "counter", "Requests by kind.");
+        for (key, count) in self.requests.iter().filter(|(_, count)| count.get() > 0) {
+            out.sample(&[("api", &format!("{key:?}"))], count.get());
+        }
     }
 }
 
@@ -83,7 +83,9 @@ mod tests {
         counters.request(Some(ApiKey::FetchLog));
         counters.request(Some(ApiKey::FetchLog));
         counters.request(None);
-        let text = counters.text();
+        let mut out = Exposition::default();
+        counters.tell(&mut out);
+        let text = out.finish();
         for line in
             ["sluice_requests_total{api=\"FetchLog\"} 2", "sluice_requests_unknown_total 1", "sluice_connections 0"]
         {

@@ -1,6 +1,6 @@
 //! Which request is what. Writes and changes of the catalog keep the order in which they came on their connection; all else need not.
 
-use crate::answer::{Failed, Reply, frame, read, run};
+use crate::answer::{Answer, Failed, Reply, answer, read, run};
 use crate::caller::Caller;
 use crate::node::Node;
 use crate::writes::{Acks, patience, settle};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 /// The rest of a request, whose place in the order is settled.
-pub(crate) type Later = Pin<Box<dyn Future<Output = Vec<u8>> + Send>>;
+pub(crate) type Later = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 /// A request that was read.
 #[derive(Debug)]
@@ -45,18 +45,18 @@ impl Request {
     }
 }
 
-fn ready(frame: Vec<u8>) -> Later {
-    Box::pin(std::future::ready(frame))
+fn ready(answer: Answer) -> Later {
+    Box::pin(std::future::ready(answer))
 }
 
 /// Does work that may wait for a disk; a panic in it is answered.
-async fn blocking(request_id: i32, work: impl FnOnce() -> Vec<u8> + Send + 'static) -> Vec<u8> {
+async fn blocking(request_id: i32, work: impl FnOnce() -> Answer + Send + 'static) -> Answer {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| defect(request_id))
 }
 
-fn defect(request_id: i32) -> Vec<u8> {
+fn defect(request_id: i32) -> Answer {
     let failed = Failed::new(ErrorCode::Unknown, "a defect of the server stopped the request; it goes on with others");
-    frame(request_id, Reply::<ErrorResponse>::Err(failed))
+    answer(request_id, Reply::<ErrorResponse>::Err(failed))
 }
 
 /// Begins a request that keeps its place; the next one may begin when this returns.
@@ -71,7 +71,7 @@ pub(crate) async fn begin(node: Arc<Node>, request: Request) -> Later {
 }
 
 async fn produce(node: Arc<Node>, id: i32, body: Bytes) -> Later {
-    let fail = |failed| ready(frame(id, Reply::<ProduceLogResponse>::Err(failed)));
+    let fail = |failed| ready(answer(id, Reply::<ProduceLogResponse>::Err(failed)));
     let request = match read::<ProduceLogRequest>(body) {
         Ok(request) => request,
         Err(failed) => return fail(failed),
@@ -81,15 +81,18 @@ async fn produce(node: Arc<Node>, id: i32, body: Bytes) -> Later {
         Err(failed) => return fail(failed),
     };
     let deadline = Instant::now() + patience(request.timeout_ms);
-    match tokio::task::spawn_blocking(move || logs::produce(&node, request)).await {
-        Ok(writes) => Box::pin(async move { frame(id, Ok(logs::produced(settle(writes, acks, deadline).await))) }),
+    let shared = node.clone();
+    match tokio::task::spawn_blocking(move || logs::produce(&shared, request)).await {
+        Ok(writes) => {
+            Box::pin(async move { answer(id, Ok(logs::produced(&node, settle(writes, acks, deadline).await))) })
+        }
         Err(_) => ready(defect(id)),
     }
 }
 
 async fn put(node: Arc<Node>, request: Request) -> Later {
     let (id, version) = (request.header.request_id, request.header.api_version);
-    let fail = |failed| ready(frame(id, Reply::<PutKvResponse>::Err(failed)));
+    let fail = |failed| ready(answer(id, Reply::<PutKvResponse>::Err(failed)));
     let request = match read::<PutKvRequest>(request.body) {
         Ok(request) => request,
         Err(failed) => return fail(failed),
@@ -99,30 +102,33 @@ async fn put(node: Arc<Node>, request: Request) -> Later {
         Err(failed) => return fail(failed),
     };
     let deadline = Instant::now() + patience(request.timeout_ms);
-    match tokio::task::spawn_blocking(move || rows::put(&node, &request, version)).await {
-        Ok(writes) => Box::pin(async move { frame(id, Ok(rows::put_done(settle(writes, acks, deadline).await))) }),
+    let shared = node.clone();
+    match tokio::task::spawn_blocking(move || rows::put(&shared, &request, version)).await {
+        Ok(writes) => {
+            Box::pin(async move { answer(id, Ok(rows::put_done(&node, settle(writes, acks, deadline).await))) })
+        }
         Err(_) => ready(defect(id)),
     }
 }
 
 /// Answers a question: a request that needs no place in the order, fetches aside.
-pub(crate) async fn answer(node: Arc<Node>, request: Request) -> Vec<u8> {
+pub(crate) async fn question(node: Arc<Node>, request: Request) -> Answer {
     let (id, version) = (request.header.request_id, request.header.api_version);
     let Some(key) = request.key else { return unknown(&request.header) };
     let (body, caller) = (request.body, request.caller);
     match key {
-        ApiKey::ApiVersions => run(id, body, |r| cluster::versions(&r)),
+        ApiKey::ApiVersions => run(id, body, |r| cluster::versions(&caller, &r)),
         ApiKey::Authenticate => run(id, body, |r| cluster::authenticate(&caller.door, &r)),
         ApiKey::GetFileSystemSecurityToken => run(id, body, |r| cluster::token(&r)),
         ApiKey::CreateAcls | ApiKey::ListAcls | ApiKey::DropAcls => {
-            frame(id, Reply::<ErrorResponse>::Err(cluster::no_authorizer()))
+            answer(id, Reply::<ErrorResponse>::Err(cluster::no_authorizer()))
         }
         _ => blocking(id, move || look(&node, &caller, key, (id, version), body)).await,
     }
 }
 
 /// Changes of the catalog.
-fn change(node: &Node, key: ApiKey, id: i32, body: Bytes) -> Vec<u8> {
+fn change(node: &Node, key: ApiKey, id: i32, body: Bytes) -> Answer {
     match key {
         ApiKey::CreateDatabase => run(id, body, |r| databases::create(node, &r)),
         ApiKey::DropDatabase => run(id, body, |r| databases::drop(node, &r)),
@@ -136,7 +142,7 @@ fn change(node: &Node, key: ApiKey, id: i32, body: Bytes) -> Vec<u8> {
 }
 
 /// Questions.
-fn look(node: &Node, caller: &Caller, key: ApiKey, (id, version): (i32, i16), body: Bytes) -> Vec<u8> {
+fn look(node: &Node, caller: &Caller, key: ApiKey, (id, version): (i32, i16), body: Bytes) -> Answer {
     match key {
         ApiKey::ListDatabases => run(id, body, |r| databases::list(node, &r)),
         ApiKey::DatabaseExists => run(id, body, |r| databases::exists(node, &r)),
@@ -167,7 +173,7 @@ fn look(node: &Node, caller: &Caller, key: ApiKey, (id, version): (i32, i16), bo
 }
 
 /// A request that this server does not know; a client that gets no answer would wait for ever.
-fn unknown(header: &RequestHeader) -> Vec<u8> {
+fn unknown(header: &RequestHeader) -> Answer {
     let message = format!("request {} is not known to this server", header.api_key);
-    frame(header.request_id, Reply::<ErrorResponse>::Err(Failed::new(ErrorCode::UnsupportedVersion, message)))
+    answer(header.request_id, Reply::<ErrorResponse>::Err(Failed::new(ErrorCode::UnsupportedVersion, message)))
 }

@@ -2,7 +2,7 @@
 //!
 //! A waiting fetch holds neither a thread nor memory for its answer; a commit in any of its buckets wakes it.
 
-use crate::answer::{Failed, Reply, frame, read};
+use crate::answer::{Answer, Failed, Reply, answer, read};
 use crate::limits::{FETCH_BYTES_MAX, FETCH_WAIT_MAX, kib};
 use crate::node::Node;
 use crate::stop::Stop;
@@ -34,7 +34,7 @@ impl Bell for Waker {
 
 /// What one look at all buckets found.
 struct Found {
-    answer: FetchLogResponse,
+    response: FetchLogResponse,
     bytes: usize,
     failed: bool,
 }
@@ -61,10 +61,10 @@ fn give_back(room: &mut Room, bytes: usize) {
 }
 
 /// Answers a fetch. The room is to be kept until the answer is sent.
-pub(crate) async fn fetch(node: Arc<Node>, request_id: i32, body: Bytes, mut stop: Stop) -> (Vec<u8>, Room) {
+pub(crate) async fn fetch(node: Arc<Node>, request_id: i32, body: Bytes, mut stop: Stop) -> (Answer, Room) {
     let request = match read::<FetchLogRequest>(body) {
         Ok(request) => Arc::new(request),
-        Err(failed) => return (frame(request_id, Reply::<FetchLogResponse>::Err(failed)), None),
+        Err(failed) => return (answer(request_id, Reply::<FetchLogResponse>::Err(failed)), None),
     };
     let patience = Duration::from_millis(u64::try_from(request.max_wait_ms.unwrap_or(0)).unwrap_or(0));
     let deadline = Instant::now() + patience.min(FETCH_WAIT_MAX);
@@ -86,11 +86,11 @@ pub(crate) async fn fetch(node: Arc<Node>, request_id: i32, body: Bytes, mut sto
         });
         let Ok(found) = looked.await else {
             let failed = Failed::new(ErrorCode::Unknown, "a defect of the server stopped the fetch");
-            return (frame(request_id, Reply::<FetchLogResponse>::Err(failed)), None);
+            return (answer(request_id, Reply::<FetchLogResponse>::Err(failed)), None);
         };
         give_back(&mut room, found.bytes);
         if over || found.failed || found.bytes >= enough {
-            return (frame(request_id, Ok(found.answer)), room);
+            return (answer(request_id, Ok(found.response)), room);
         }
         drop(room);
         if !std::mem::replace(&mut watches, true) {
@@ -136,14 +136,14 @@ fn look(node: &Node, request: &FetchLogRequest) -> Found {
                 Ok(found) => bytes += found,
                 Err(why) => {
                     failed = true;
-                    (answer.error_code, answer.error_message) = why.fields();
+                    (answer.error_code, answer.error_message) = why.fields(&node.troubles);
                 }
             }
             buckets_resp.push(answer);
         }
         tables_resp.push(FetchLogTableResponse { table_id: table.table_id, buckets_resp });
     }
-    Found { answer: FetchLogResponse { tables_resp }, bytes, failed }
+    Found { response: FetchLogResponse { tables_resp }, bytes, failed }
 }
 
 /// Reads one bucket as far as `left` allows; the number of bytes.

@@ -1,11 +1,12 @@
 //! Frames in: taken as long as few enough are unanswered. What is read counts against the server's memory.
 
+use crate::caller::Caller;
 use crate::limits::{FRAME_STALL_MAX, REQUESTS_IN_FLIGHT_MAX, kib};
 use crate::node::Node;
-use crate::outgoing::Held;
+use crate::outgoing::{Held, Open};
 use crate::stop::Stop;
 use bytes::{Bytes, BytesMut};
-use sluice_wire::{FRAME_PREFIX_BYTES, RequestHeader, frame_length};
+use sluice_wire::{ApiKey, FRAME_PREFIX_BYTES, RequestHeader, frame_length};
 use std::sync::Arc;
 use tokio::io::AsyncReadExt;
 use tokio::net::tcp::OwnedReadHalf;
@@ -20,13 +21,14 @@ pub(crate) struct Reader {
     stream: OwnedReadHalf,
     slots: Arc<Semaphore>,
     node: Arc<Node>,
+    caller: Arc<Caller>,
     stop: Stop,
 }
 
 impl Reader {
-    pub(crate) fn new(node: &Arc<Node>, stream: OwnedReadHalf, stop: &Stop) -> Self {
+    pub(crate) fn new(node: &Arc<Node>, caller: &Arc<Caller>, stream: OwnedReadHalf, stop: &Stop) -> Self {
         let slots = Arc::new(Semaphore::new(REQUESTS_IN_FLIGHT_MAX));
-        Self { stream, slots, node: node.clone(), stop: stop.clone() }
+        Self { stream, slots, node: node.clone(), caller: caller.clone(), stop: stop.clone() }
     }
 
     /// The next request; `None` when there will be none.
@@ -46,9 +48,12 @@ impl Reader {
         let size = kib(length).min(self.node.limits.memory_kib_max);
         let memory = self.node.memory.clone().acquire_many_owned(size).await.ok()?;
         let frame = timeout(FRAME_STALL_MAX, self.body(length)).await.ok()??;
-        self.node.counters.bytes_received.add((FRAME_PREFIX_BYTES + length) as u64);
+        let bytes = (FRAME_PREFIX_BYTES + length) as u64;
+        self.node.counters.bytes_received.add(bytes);
+        self.caller.bytes_received.add(bytes);
         let (header, body) = RequestHeader::parse(frame).ok()?;
-        Some((header, body, Held::new(&self.node, slot, memory)))
+        let open = Open::new(&self.node, &self.caller, ApiKey::from_number(header.api_key));
+        Some((header, body, Held::new(open, slot, memory)))
     }
 
     /// The rest of a frame. Memory grows with what has come, not with what was announced.

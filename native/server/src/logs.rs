@@ -35,7 +35,7 @@ pub(crate) fn produce(node: &Node, request: ProduceLogRequest) -> Vec<Write> {
     request.buckets_req.into_iter().map(part).collect()
 }
 
-pub(crate) fn produced(settled: Vec<(TableBucket, Reply<Option<i64>>)>) -> ProduceLogResponse {
+pub(crate) fn produced(node: &Node, settled: Vec<(TableBucket, Reply<Option<i64>>)>) -> ProduceLogResponse {
     let part = |(bucket, outcome): (TableBucket, Reply<Option<i64>>)| {
         let mut answer = ProduceLogBucketResponse {
             partition_id: bucket.partition.map(|p| p.0),
@@ -44,7 +44,7 @@ pub(crate) fn produced(settled: Vec<(TableBucket, Reply<Option<i64>>)>) -> Produ
         };
         match outcome {
             Ok(offset) => answer.base_offset = offset,
-            Err(failed) => (answer.error_code, answer.error_message) = failed.fields(),
+            Err(failed) => (answer.error_code, answer.error_message) = failed.fields(&node.troubles),
         }
         answer
     };
@@ -69,9 +69,9 @@ pub(crate) fn list_offsets(node: &Node, request: &ListOffsetsRequest) -> Reply<L
             Ok(offsets) => answer.offset = offsets.first().copied(),
             Err(e) if matches!(spec, OffsetSpec::Timestamp(_)) && e.subject() == Subject::Offset => {
                 (answer.error_code, answer.error_message) =
-                    Failed::new(ErrorCode::InvalidTimestamp, e.message()).fields();
+                    Failed::new(ErrorCode::InvalidTimestamp, e.message()).fields(&node.troubles);
             }
-            Err(e) => (answer.error_code, answer.error_message) = Failed::from(e).fields(),
+            Err(e) => (answer.error_code, answer.error_message) = Failed::from(e).fields(&node.troubles),
         }
         answer
     };

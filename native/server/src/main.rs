@@ -15,7 +15,7 @@ sluice: streaming storage that clients of the Fluss protocol talk to
   sluice --help                                   this
   sluice --version                                the version
 
-FILE holds one 'key: value' a line, see conf/server.yaml; -D wins over it. The server prints one line when it is ready.
+FILE holds one 'key: value' a line, see conf/server.yaml; -D wins over it. The server prints where it is when it is ready, and where its page is if it has one.
 After SIGTERM it answers what it has taken, closes its store and exits with 0.
 ";
 
@@ -75,7 +75,8 @@ fn serve(config: &Config) -> Result<()> {
         let mut terminate = signal(SignalKind::terminate()).map_err(|e| Error::io("listen for SIGTERM", e))?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(|e| Error::io("listen for SIGINT", e))?;
         let server = Server::bind(config).await?;
-        say(&format!("sluice server is ready at {} (process {})\n", server.advertised(), std::process::id()));
+        let page = server.http_address().map_or_else(String::new, |address| format!("its page: http://{address}/\n"));
+        say(&format!("sluice server is ready at {} (process {})\n{page}", server.advertised(), std::process::id()));
         server
             .run(async move {
                 tokio::select! {

@@ -1,9 +1,12 @@
 //! What all connections of a server share.
 
+use crate::caller::Door;
+use crate::clients::Clients;
 use crate::counters::Counters;
 use crate::limits::Limits;
 use crate::scans::RowScans;
 use crate::secrets::Given;
+use crate::troubles::Troubles;
 use sluice_store::LocalStore;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -19,6 +22,13 @@ pub(crate) struct Node {
     pub(crate) settings: Given,
     pub(crate) limits: Limits,
     pub(crate) counters: Counters,
+    pub(crate) clients: Clients,
+    /// What went wrong lately.
+    pub(crate) troubles: Troubles,
+    /// Where clients come in.
+    pub(crate) doors: Vec<Arc<Door>>,
+    /// When the server started, ms since 1970.
+    pub(crate) started_ms: i64,
     /// Scans of rows that clients have open.
     pub(crate) scans: RowScans,
     /// Kibibytes of requests and answers that may be in memory at once.

@@ -1,7 +1,10 @@
 //! Answers out, in the order in which they are ready. A client that takes nothing is cut off.
 
+use crate::answer::Answer;
+use crate::caller::Caller;
 use crate::limits::{CONNECTION_KIB_MAX, WRITE_STALL_MAX, kib};
 use crate::node::Node;
+use sluice_wire::ApiKey;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -14,7 +17,7 @@ const SEND_TOGETHER_BYTES: usize = 64 << 10;
 
 /// What a request or its answer holds until the answer is sent.
 pub(crate) struct Held {
-    _open: Open,
+    open: Open,
     _slot: OwnedSemaphorePermit,
     _request: OwnedSemaphorePermit,
     /// Of an answer that may be long.
@@ -23,24 +26,36 @@ pub(crate) struct Held {
 
 impl Held {
     /// A request that was read: its place among those that are not answered, and its memory.
-    pub(crate) fn new(node: &Arc<Node>, slot: OwnedSemaphorePermit, request: OwnedSemaphorePermit) -> Self {
-        Self { _open: Open::new(node), _slot: slot, _request: request, answer: None }
+    pub(crate) fn new(open: Open, slot: OwnedSemaphorePermit, request: OwnedSemaphorePermit) -> Self {
+        Self { open, _slot: slot, _request: request, answer: None }
     }
 }
 
 /// Counts a request as long as it is not answered.
-struct Open(Arc<Node>);
+pub(crate) struct Open {
+    node: Arc<Node>,
+    caller: Arc<Caller>,
+    key: Option<ApiKey>,
+}
 
 impl Open {
-    fn new(node: &Arc<Node>) -> Self {
+    pub(crate) fn new(node: &Arc<Node>, caller: &Arc<Caller>, key: Option<ApiKey>) -> Self {
+        node.counters.request(key);
         node.counters.requests_open.add(1);
-        Self(node.clone())
+        caller.requests.add(1);
+        Self { node: node.clone(), caller: caller.clone(), key }
+    }
+
+    /// Notes why the request was not done.
+    fn tell(&self, message: &str) {
+        let what = self.key.map_or_else(|| "an unknown request".to_owned(), |key| format!("{key:?}"));
+        self.node.troubles.note(&what, &self.caller.address.to_string(), message);
     }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.counters.requests_open.subtract(1);
+        self.node.counters.requests_open.subtract(1);
     }
 }
 
@@ -72,7 +87,11 @@ impl Outbox {
     }
 
     /// Queues an answer, once the client has read enough of those before.
-    pub(crate) async fn send(&self, frame: Vec<u8>, held: Held) {
+    pub(crate) async fn send(&self, answer: Answer, held: Held) {
+        let Answer { frame, failed } = answer;
+        if let Some(message) = failed {
+            held.open.tell(&message);
+        }
         let size = kib(frame.len()).min(CONNECTION_KIB_MAX);
         let unread = self.unread.clone().acquire_many_owned(size).await.ok();
         // When the writer has ended the client is gone.
@@ -81,7 +100,12 @@ impl Outbox {
 }
 
 /// Sends answers until there are no more or the client takes none.
-pub(crate) async fn write(node: Arc<Node>, mut stream: OwnedWriteHalf, mut ready: mpsc::UnboundedReceiver<Outgoing>) {
+pub(crate) async fn write(
+    node: Arc<Node>,
+    caller: Arc<Caller>,
+    mut stream: OwnedWriteHalf,
+    mut ready: mpsc::UnboundedReceiver<Outgoing>,
+) {
     while let Some(mut first) = ready.recv().await {
         let mut sent = Vec::new();
         let mut frame = std::mem::take(&mut first.frame);
@@ -96,6 +120,7 @@ pub(crate) async fn write(node: Arc<Node>, mut stream: OwnedWriteHalf, mut ready
             return;
         }
         node.counters.bytes_sent.add(frame.len() as u64);
+        caller.bytes_sent.add(frame.len() as u64);
     }
     // The client may have hung up first.
     let _ = stream.shutdown().await;

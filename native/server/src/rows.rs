@@ -86,7 +86,7 @@ fn targets(meta: &TableMeta, asked: &[i32]) -> Reply<Vec<usize>> {
     Err(Failed::new(ErrorCode::InvalidTargetColumn, message))
 }
 
-pub(crate) fn put_done(settled: Vec<(TableBucket, Reply<Option<i64>>)>) -> PutKvResponse {
+pub(crate) fn put_done(node: &Node, settled: Vec<(TableBucket, Reply<Option<i64>>)>) -> PutKvResponse {
     let part = |(bucket, outcome): (TableBucket, Reply<Option<i64>>)| {
         let mut answer = PutKvBucketResponse {
             partition_id: bucket.partition.map(|p| p.0),
@@ -95,7 +95,7 @@ pub(crate) fn put_done(settled: Vec<(TableBucket, Reply<Option<i64>>)>) -> PutKv
         };
         match outcome {
             Ok(end) => answer.log_end_offset = end,
-            Err(failed) => (answer.error_code, answer.error_message) = failed.fields(),
+            Err(failed) => (answer.error_code, answer.error_message) = failed.fields(&node.troubles),
         }
         answer
     };
@@ -116,7 +116,7 @@ pub(crate) fn lookup(node: &Node, request: &LookupRequest, api_version: i16) -> 
         let id = bucket(request.table_id, part.partition_id, part.bucket_id);
         match points(node, &id, &part.keys, api_version) {
             Ok(values) => answer.values = values,
-            Err(failed) => (answer.error_code, answer.error_message) = failed.fields(),
+            Err(failed) => (answer.error_code, answer.error_message) = failed.fields(&node.troubles),
         }
         answer
     };
@@ -150,7 +150,7 @@ pub(crate) fn prefix_lookup(
         let id = bucket(request.table_id, part.partition_id, part.bucket_id);
         match prefixes(node, &id, &part.keys, api_version) {
             Ok(lists) => answer.value_lists = lists,
-            Err(failed) => (answer.error_code, answer.error_message) = failed.fields(),
+            Err(failed) => (answer.error_code, answer.error_message) = failed.fields(&node.troubles),
         }
         answer
     };
@@ -185,7 +185,7 @@ pub(crate) fn limit_scan(node: &Node, request: &LimitScanRequest) -> LimitScanRe
     match scan_few(node, request) {
         Ok(answer) => answer,
         Err(failed) => {
-            let (error_code, error_message) = failed.fields();
+            let (error_code, error_message) = failed.fields(&node.troubles);
             LimitScanResponse { error_code, error_message, ..LimitScanResponse::default() }
         }
     }
@@ -224,7 +224,7 @@ pub(crate) fn stats(node: &Node, request: &GetTableStatsRequest) -> Reply<GetTab
         let id = bucket(request.table_id, part.partition_id, part.bucket_id);
         match node.store.raw_bucket(&id).and_then(|b| b.rows()) {
             Ok(rows) => answer.row_count = Some(rows),
-            Err(e) => (answer.error_code, answer.error_message) = Failed::from(e).fields(),
+            Err(e) => (answer.error_code, answer.error_message) = Failed::from(e).fields(&node.troubles),
         }
         answer
     };

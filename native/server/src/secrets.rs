@@ -40,7 +40,8 @@ impl fmt::Debug for Given {
     }
 }
 
-fn is_secret(key: &str) -> bool {
+/// Whether a setting or option of that name is not to be shown.
+pub(crate) fn is_secret(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     is_about_users(&key) || SECRET_WORDS.iter().any(|word| key.contains(word))
 }

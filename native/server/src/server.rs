@@ -2,6 +2,7 @@
 
 use crate::Config;
 use crate::caller::{Caller, Door};
+use crate::clients::Clients;
 use crate::connection::serve;
 use crate::counters::Counters;
 use crate::endpoint::Endpoint;
@@ -10,7 +11,8 @@ use crate::limits::{DRAIN_MAX, STRANGERS_MAX};
 use crate::node::Node;
 use crate::scans::RowScans;
 use crate::stop::Stop;
-use sluice_base::{Error, Result};
+use crate::troubles::Troubles;
+use sluice_base::{Clock, Error, Result, SystemClock};
 use sluice_store::LocalStore;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -63,6 +65,10 @@ impl Server {
             memory: Arc::new(Semaphore::new(config.limits.memory_kib_max as usize)),
             limits: config.limits.clone(),
             counters: Counters::new(),
+            clients: Clients::default(),
+            troubles: Troubles::default(),
+            doors: doors.iter().map(|(_, _, door)| door.clone()).collect(),
+            started_ms: SystemClock.now_ms(),
             scans: RowScans::default(),
         };
         Ok(Self { doors, node: Arc::new(node), http, stop: Stop::new() })
@@ -111,7 +117,7 @@ impl Server {
         tokio::pin!(shutdown);
         loop {
             while connections.try_join_next().is_some() {}
-            let (stream, door) = tokio::select! {
+            let (stream, address, door) = tokio::select! {
                 comer = coming.recv() => match comer {
                     Some(comer) => comer,
                     None => break,
@@ -127,8 +133,10 @@ impl Server {
             node.counters.connections.add(1);
             connections.spawn(async move {
                 node.counters.connections_open.add(1);
-                let caller = Caller { door };
+                let caller = Arc::new(Caller::new(door, address));
+                let visit = node.clients.enter(caller.clone());
                 serve(node.clone(), stream, caller, stop).await;
+                drop(visit);
                 node.counters.connections_open.subtract(1);
                 drop(place);
             });
@@ -146,14 +154,14 @@ impl Server {
     }
 }
 
-type Comer = (TcpStream, Arc<Door>);
+type Comer = (TcpStream, SocketAddr, Arc<Door>);
 
 /// Takes connections until it is dropped.
 async fn accept(listener: TcpListener, door: Arc<Door>, comers: mpsc::Sender<Comer>) {
     loop {
         match listener.accept().await {
             // Nobody takes them any more when the server stops.
-            Ok((stream, _)) => drop(comers.send((stream, door.clone())).await),
+            Ok((stream, address)) => drop(comers.send((stream, address, door.clone())).await),
             Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
         }
     }

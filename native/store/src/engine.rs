@@ -10,6 +10,7 @@ use crate::partitioner::Partitioner;
 use crate::producers::Producers;
 use crate::raw::RawBucket;
 use crate::scan::TableScanner;
+use crate::status::{self, BucketStatus};
 use crate::table::Table;
 use crate::tables::Tables;
 use crate::tiering::{self, Tiering};
@@ -241,6 +242,14 @@ impl Engine {
             stats.row_count = stats.row_count.map(|n| n + rows);
         }
         Ok(stats)
+    }
+
+    /// How a table's buckets are; logs that are closed are opened if `open` says so.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table`; `Closed`.
+    pub(crate) fn bucket_status(&self, id: TableId, open: bool) -> Result<Vec<BucketStatus>> {
+        Ok(status::buckets(&*self.table(id)?, open))
     }
 
     /// The offsets of a table's buckets at which a producer began.

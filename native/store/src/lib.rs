@@ -36,6 +36,7 @@ mod settings;
 mod signal;
 mod snapshot;
 mod snapshot_index;
+mod status;
 mod store;
 mod table;
 mod tables;
@@ -51,6 +52,7 @@ pub use lake_settings::{LakeSettings, TieringMode};
 pub use raw::{RawBucket, SentRows};
 pub use settings::{FlushPolicy, Settings};
 pub use signal::Bell;
+pub use status::{BucketStatus, LogStatus, RowsStatus};
 pub use store::LocalStore;
 
 /// The text of `docs/settings.md`: every setting of a store and every option of a table, from the tables that parse them.

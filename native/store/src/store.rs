@@ -12,6 +12,7 @@ use crate::partitioner::{Partitioner, limits};
 use crate::raw::RawBucket;
 use crate::registry::{Member, Registry};
 use crate::settings::Settings;
+use crate::status::BucketStatus;
 use crate::writer_ids::WriterIds;
 use sluice_api::{
     Connection, DatabaseInfo, LakeSnapshot, Lookup, LookupOptions, OffsetSpec, PartitionInfo, ScanOptions, Scanner,
@@ -117,6 +118,16 @@ impl LocalStore {
             Some((table.id, partition.clone()))
         };
         Ok(state.tables().find_map(found))
+    }
+
+    /// How a table's buckets are. Buckets that nobody has used since the store was opened are left as they are, unless `open` says that
+    /// their logs are to be opened for this look.
+    ///
+    /// # Errors
+    /// `NotFound` about `Table` or `Database`; `Closed`.
+    pub fn bucket_status(&self, path: &TablePath, open: bool) -> Result<Vec<BucketStatus>> {
+        let core = self.core()?;
+        core.engine.bucket_status(core.table(path)?.id, open)
     }
 
     /// One of a table's schemas with its id; the newest without one.
