@@ -16,6 +16,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("jni", &["api", "base", "client", "row", "store"]),
     ("wire", &["base", "row"]),
     ("server", &["api", "base", "log", "row", "store", "wire"]),
+    ("shell", &["api", "base", "client", "row", "server", "store"]),
 ];
 
 /// Crates that only some rooms may name.

@@ -3,7 +3,7 @@
 //! Owns sockets, the life of a connection, limits, and what each request asks of the store. Every request is answered, also one that is not
 //! known; what a client sends is never believed. Files belong to the store, bytes to the wire room.
 //!
-//! Reading order: [`Server`] (listens, accepts, stops), `connection` (order; frames in `incoming`, answers in `outgoing`), `handshake` (who is let
+//! Reading order: [`serve`] (a whole process), [`Server`] (listens, accepts, stops), `connection` (order; frames in `incoming`, answers in `outgoing`), `handshake` (who is let
 //! in), `dispatch` (which request is what), then a file for each theme of requests.
 
 mod answer;
@@ -30,6 +30,7 @@ mod metrics;
 mod node;
 mod outgoing;
 mod partitions;
+mod process;
 mod row_scans;
 mod rows;
 mod sasl;
@@ -45,4 +46,5 @@ mod users;
 mod writes;
 
 pub use config::Config;
+pub use process::serve;
 pub use server::Server;

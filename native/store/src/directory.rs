@@ -56,6 +56,11 @@ impl Directory {
         Ok(Self { root: root.to_owned(), read_only: false, _lock: lock })
     }
 
+    /// Whether somebody has made a store here.
+    pub(crate) fn is_at(fs: &dyn Fs, root: &Path) -> bool {
+        fs.exists(&root.join(STORE_FILE))
+    }
+
     /// Whether nothing can be written here.
     pub(crate) fn is_read_only(&self) -> bool {
         self.read_only

@@ -93,6 +93,12 @@ impl LocalStore {
         }
     }
 
+    /// Whether a directory is a store, open or not.
+    #[must_use]
+    pub fn is_at(dir: &Path) -> bool {
+        Directory::is_at(&OsFs, dir)
+    }
+
     /// The store's directory.
     #[must_use]
     pub fn root(&self) -> &Path {
