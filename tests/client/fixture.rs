@@ -30,9 +30,16 @@ pub struct Running {
 impl Running {
     /// `port` 0 is any; what clients are told to connect to is `advertised`, if given.
     pub fn start(dir: &Path, port: u16, advertised: Option<SocketAddr>) -> Self {
-        let mut given = options(&[("data.dir", dir.join("store").to_str().unwrap())]);
+        let advertised = advertised.map(|a| format!("FLUSS://{a}"));
+        let more: Vec<(&str, &str)> = advertised.iter().map(|a| ("advertised.listeners", a.as_str())).collect();
+        Self::with(dir, port, &more)
+    }
+
+    /// One with more settings.
+    pub fn with(dir: &Path, port: u16, more: &[(&str, &str)]) -> Self {
+        let mut given = options(more);
+        given.insert("data.dir".to_owned(), dir.join("store").display().to_string());
         given.insert("bind.listeners".to_owned(), format!("FLUSS://127.0.0.1:{port}"));
-        given.extend(advertised.map(|a| ("advertised.listeners".to_owned(), format!("FLUSS://{a}"))));
         let config = Config::from_settings(given).unwrap();
         let (stop, stopped) = oneshot::channel();
         let (tell, told) = mpsc::channel();

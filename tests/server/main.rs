@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod actions;
 mod client;
 mod every_request_is_answered;
 mod fixture;
@@ -13,6 +14,7 @@ mod looked_at_from_outside;
 mod order_is_kept;
 mod partitions_come_and_go;
 mod projection_rewrites_columns;
+mod rights_are_asked_for;
 mod rows_by_key;
 mod sent_again_is_written_once;
 mod tables_come_and_go;

@@ -1,6 +1,6 @@
 //! Calls by name with JSON arguments (`docs/jni.md`): what the doors of the engine and our own server's requests have in common.
 
-use crate::{Connection, OffsetSpec, ScanSplit, ScanStart, TableChange};
+use crate::{AccessRule, Connection, OffsetSpec, RuleFilter, ScanSplit, ScanStart, TableChange};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sluice_base::{Error, Offset, PartitionId, Result, Subject, TableBucket, TableId};
@@ -64,7 +64,7 @@ pub struct LookupArguments {
 }
 
 /// A bucket.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bucket {
     table_id: i64,
@@ -249,6 +249,18 @@ struct ListPartitions {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Rules {
+    rules: Vec<AccessRule>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Filter {
+    filter: RuleFilter,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ListOffsets {
     buckets: Vec<Bucket>,
     spec: OffsetSpec,
@@ -334,6 +346,9 @@ pub fn admin(store: &dyn Connection, operation: &str, json: &str) -> Result<Stri
         "release_snapshots" => {
             answer(operation, json, |a: ReleaseSnapshots| store.release_snapshots(&buckets(a.buckets), &a.lease))
         }
+        "add_rules" => answer(operation, json, |a: Rules| store.add_rules(&a.rules)),
+        "drop_rules" => answer(operation, json, |a: Filter| store.drop_rules(&a.filter)),
+        "list_rules" => answer(operation, json, |a: Filter| store.list_rules(&a.filter)),
         _ => view(store, operation, json),
     }
 }

@@ -5,12 +5,14 @@
 //!
 //! Rows cross as Arrow record batches. Blocking calls are bounded: each takes a timeout or returns at once.
 
+mod access;
 mod admin;
 pub mod call;
 mod lookup;
 mod scan;
 mod write;
 
+pub use access::{ANY, AccessRule, CLUSTER_NAME, EVERY, Operation, Resource, ResourceKind, RuleFilter};
 pub use admin::{DatabaseInfo, LakeSnapshot, OffsetSpec, PartitionInfo, TableChange, TableInfo, TableStats, ViewInfo};
 pub use lookup::{Lookup, LookupOptions, LookupRows};
 pub use scan::{ScanBatch, ScanOptions, ScanSplit, ScanStart, Scanner};
@@ -175,6 +177,21 @@ pub trait Connection: Send + Sync {
     /// # Errors
     /// Those of [`Connection::producer_offsets`].
     fn end_producer(&self, path: &TablePath, producer: &str, part: u32, parts: u32) -> Result<()>;
+    /// Allows somebody something, all of it or nothing. Durable when it returns.
+    ///
+    /// # Errors
+    /// `Unsupported` about `Store` where nobody is asked for rights; `Unauthorized`; `Invalid` about `Option` for a rule that is none.
+    fn add_rules(&self, rules: &[AccessRule]) -> Result<()>;
+    /// Takes back what rules allow. Durable when it returns the rules that were there.
+    ///
+    /// # Errors
+    /// As [`Connection::add_rules`].
+    fn drop_rules(&self, filter: &RuleFilter) -> Result<Vec<AccessRule>>;
+    /// Rules about things that the caller may see, sorted.
+    ///
+    /// # Errors
+    /// As [`Connection::add_rules`].
+    fn list_rules(&self, filter: &RuleFilter) -> Result<Vec<AccessRule>>;
     /// Opens a writer.
     ///
     /// # Errors

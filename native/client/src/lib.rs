@@ -6,6 +6,7 @@
 //! `scan`, `lookup`. What the protocol has no words for goes to our own server in requests of our own (`calls`, `scan::row_scan`); any other
 //! server does not announce them, and what they carry is refused by name.
 
+mod acls;
 mod admin;
 mod calls;
 mod channel;

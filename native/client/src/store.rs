@@ -8,12 +8,12 @@ use crate::scan::RemoteScanner;
 use crate::settings::Settings;
 use crate::table::RemoteTable;
 use crate::writer::RemoteWriter;
-use crate::{admin, calls, offsets, stats};
+use crate::{acls, admin, calls, offsets, stats};
 use serde_json::json;
 use sluice_api::call::Bucket;
 use sluice_api::{
-    Connection, DatabaseInfo, LakeSnapshot, Lookup, LookupOptions, OffsetSpec, PartitionInfo, ScanOptions, Scanner,
-    TableChange, TableInfo, TableStats, ViewInfo, WriteOptions, Writer,
+    AccessRule, Connection, DatabaseInfo, LakeSnapshot, Lookup, LookupOptions, OffsetSpec, PartitionInfo, RuleFilter,
+    ScanOptions, Scanner, TableChange, TableInfo, TableStats, ViewInfo, WriteOptions, Writer,
 };
 use sluice_base::{Error, ErrorKind, Offset, Result, Subject, TableBucket, TableId};
 use sluice_row::{DatabaseDescriptor, TableDescriptor, TablePath, ViewDescriptor};
@@ -269,6 +269,18 @@ impl Connection for RemoteStore {
     fn end_producer(&self, path: &TablePath, producer: &str, part: u32, parts: u32) -> Result<()> {
         let arguments = json!({ "path": path, "producer": producer, "part": part, "parts": parts });
         call(self.cluster()?, "end_producer", &arguments)
+    }
+
+    fn add_rules(&self, rules: &[AccessRule]) -> Result<()> {
+        acls::add(self.cluster()?, rules)
+    }
+
+    fn drop_rules(&self, filter: &RuleFilter) -> Result<Vec<AccessRule>> {
+        acls::drop(self.cluster()?, filter)
+    }
+
+    fn list_rules(&self, filter: &RuleFilter) -> Result<Vec<AccessRule>> {
+        acls::list(self.cluster()?, filter)
     }
 
     fn writer(&self, path: &TablePath, options: &WriteOptions) -> Result<Box<dyn Writer>> {

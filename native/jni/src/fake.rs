@@ -150,6 +150,18 @@ impl Connection for FakeStore {
         self.call(format!("end_producer {producer} {part} {parts}"));
         Ok(())
     }
+    fn add_rules(&self, rules: &[AccessRule]) -> Result<()> {
+        self.call(format!("add_rules {}", rules.len()));
+        Ok(())
+    }
+    fn drop_rules(&self, filter: &RuleFilter) -> Result<Vec<AccessRule>> {
+        self.call(format!("drop_rules {:?}", filter.operation));
+        Ok(Vec::new())
+    }
+    fn list_rules(&self, filter: &RuleFilter) -> Result<Vec<AccessRule>> {
+        self.call(format!("list_rules {:?}", filter.resource));
+        Ok(Vec::new())
+    }
     fn writer(&self, _: &TablePath, options: &WriteOptions) -> Result<Box<dyn Writer>> {
         self.call(format!("writer {:?}", options.target_columns));
         Ok(Box::new(FakeWriter(self.seen.clone())))

@@ -19,6 +19,8 @@ pub(crate) struct Door {
     pub(crate) port: u16,
     /// Who may come in; `None` = everybody, without a name.
     pub(crate) users: Option<Users>,
+    /// Whether nobody who comes in here is asked for rights.
+    pub(crate) exempt: bool,
     /// Places for connections whose user is not known yet.
     pub(crate) strangers: Semaphore,
 }

@@ -1,4 +1,4 @@
-//! Requests about the server itself: versions, authentication, settings, the way to its files, access rules.
+//! Requests about the server itself: versions, authentication, settings, the way to its files.
 
 use crate::answer::{Failed, Reply};
 use crate::caller::{Caller, Door};
@@ -49,9 +49,4 @@ pub(crate) fn settings(node: &Node, _: &DescribeClusterConfigsRequest) -> Reply<
         config_source: "INITIAL_SERVER_CONFIG".to_owned(),
     };
     Ok(DescribeClusterConfigsResponse { configs: node.settings.shown().map(config).collect() })
-}
-
-/// Access rules need an authorizer, which there is none of.
-pub(crate) fn no_authorizer() -> Failed {
-    Failed::new(ErrorCode::SecurityDisabled, "No Authorizer is configured.")
 }

@@ -1,5 +1,6 @@
 //! `server.yaml`: one setting a line, `key: value`. Those that are not the server's own are the store's.
 
+use crate::authorizer::{self, AccessSettings};
 use crate::endpoint::Endpoint;
 use crate::limits::Limits;
 use crate::listeners::{self, Listener};
@@ -24,6 +25,8 @@ pub struct Config {
     /// Where `/health` and `/metrics` are; `None` = nowhere.
     pub(crate) http: Option<Endpoint>,
     pub(crate) data_dir: PathBuf,
+    /// Who may do what; `None` = everybody everything.
+    pub(crate) access: Option<AccessSettings>,
     pub(crate) limits: Limits,
     /// The store's settings.
     pub(crate) store: Given,
@@ -74,6 +77,7 @@ impl Config {
             listeners: Listener::all(&given)?,
             http: http.map(|(_, endpoint)| endpoint),
             data_dir: PathBuf::from(data_dir),
+            access: AccessSettings::new(&given)?,
             limits,
             store: Given::new(given.iter().filter(|(k, _)| !is_own(k)).map(|(k, v)| (k.clone(), v.clone())).collect()),
             given: Given::new(given),
@@ -83,7 +87,7 @@ impl Config {
 
 /// Whether a setting is the server's own; all others are the store's, which refuses those that it does not know.
 fn is_own(key: &str) -> bool {
-    OWN_KEYS.contains(&key) || listeners::KEYS.contains(&key) || is_about_users(key)
+    OWN_KEYS.contains(&key) || listeners::KEYS.contains(&key) || authorizer::KEYS.contains(&key) || is_about_users(key)
 }
 
 fn invalid(message: impl Into<String>) -> Error {

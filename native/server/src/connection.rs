@@ -77,7 +77,7 @@ async fn other(
     stop: Stop,
 ) {
     if request.key == Some(ApiKey::FetchLog) {
-        let (answer, room) = fetch(node, request.header.request_id, request.body, stop).await;
+        let (answer, room) = fetch(node, request.caller, request.header.request_id, request.body, stop).await;
         held.answer = room;
         return outbox.send(answer, held).await;
     }

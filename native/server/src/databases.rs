@@ -1,6 +1,7 @@
 //! Requests about databases.
 
 use crate::answer::Reply;
+use crate::gate::Gate;
 use crate::node::Node;
 use sluice_api::Connection;
 use sluice_base::ErrorKind;
@@ -30,8 +31,9 @@ pub(crate) fn exists(node: &Node, request: &DatabaseExistsRequest) -> Reply<Data
     }
 }
 
-pub(crate) fn list(node: &Node, request: &ListDatabasesRequest) -> Reply<ListDatabasesResponse> {
-    let names = node.store.list_databases()?;
+/// Those that the client may see.
+pub(crate) fn list(node: &Node, gate: &Gate<'_>, request: &ListDatabasesRequest) -> Reply<ListDatabasesResponse> {
+    let names = gate.databases(node.store.list_databases()?);
     if !request.include_summary.unwrap_or(false) {
         return Ok(ListDatabasesResponse { database_name: names, database_summary: Vec::new() });
     }

@@ -1,13 +1,21 @@
-//! Which request is what. Writes and changes of the catalog keep the order in which they came on their connection; all else need not.
+//! Which request is what, and which rights it takes. Writes and changes of the catalog keep the order in which they came on their connection; all else need not.
 
 use crate::answer::{Answer, Failed, Reply, answer, read, run};
 use crate::caller::Caller;
+use crate::gate::Gate;
 use crate::node::Node;
 use crate::writes::{Acks, patience, settle};
-use crate::{calls, cluster, databases, logs, metadata, partitions, row_scans, rows, snapshots, tables};
+use crate::{acls, calls, cluster, databases, logs, metadata, partitions, row_scans, rows, snapshots, tables};
 use bytes::Bytes;
-use sluice_wire::message::{ErrorResponse, ProduceLogRequest, ProduceLogResponse, PutKvRequest, PutKvResponse};
-use sluice_wire::{ApiKey, ErrorCode, RequestHeader};
+use sluice_api::Operation as O;
+use sluice_wire::message::{
+    AlterTableRequest, CreatePartitionRequest, CreateTableRequest, DropDatabaseRequest, DropPartitionRequest,
+    DropTableRequest, ErrorResponse, GetDatabaseInfoRequest, GetKvSnapshotMetadataRequest, GetLakeSnapshotRequest,
+    GetLatestKvSnapshotsRequest, GetTableInfoRequest, GetTableSchemaRequest, GetTableStatsRequest, InitWriterRequest,
+    LimitScanRequest, ListOffsetsRequest, ListPartitionInfosRequest, ProduceLogRequest, ProduceLogResponse,
+    PutKvRequest, PutKvResponse,
+};
+use sluice_wire::{ApiKey, Body, ErrorCode, RequestHeader};
 use std::pin::Pin;
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -40,6 +48,8 @@ impl Request {
                     | K::AlterTable
                     | K::CreatePartition
                     | K::DropPartition
+                    | K::CreateAcls
+                    | K::DropAcls
             )
         )
     }
@@ -63,14 +73,16 @@ fn defect(request_id: i32) -> Answer {
 pub(crate) async fn begin(node: Arc<Node>, request: Request) -> Later {
     let id = request.header.request_id;
     match request.key {
-        Some(ApiKey::ProduceLog) => produce(node, id, request.body).await,
+        Some(ApiKey::ProduceLog) => produce(node, request).await,
         Some(ApiKey::PutKv) => put(node, request).await,
-        Some(key) => ready(blocking(id, move || change(&node, key, id, request.body)).await),
+        Some(key) => ready(blocking(id, move || change(&node, &request.caller, key, id, request.body)).await),
         None => ready(unknown(&request.header)),
     }
 }
 
-async fn produce(node: Arc<Node>, id: i32, body: Bytes) -> Later {
+async fn produce(node: Arc<Node>, request: Request) -> Later {
+    let Request { header, body, caller, .. } = request;
+    let id = header.request_id;
     let fail = |failed| ready(answer(id, Reply::<ProduceLogResponse>::Err(failed)));
     let request = match read::<ProduceLogRequest>(body) {
         Ok(request) => request,
@@ -80,6 +92,9 @@ async fn produce(node: Arc<Node>, id: i32, body: Bytes) -> Later {
         Ok(acks) => acks,
         Err(failed) => return fail(failed),
     };
+    if let Err(failed) = Gate::new(&node, &caller).table_id(O::Write, request.table_id) {
+        return fail(failed);
+    }
     let deadline = Instant::now() + patience(request.timeout_ms);
     let shared = node.clone();
     match tokio::task::spawn_blocking(move || logs::produce(&shared, request)).await {
@@ -91,9 +106,10 @@ async fn produce(node: Arc<Node>, id: i32, body: Bytes) -> Later {
 }
 
 async fn put(node: Arc<Node>, request: Request) -> Later {
-    let (id, version) = (request.header.request_id, request.header.api_version);
+    let Request { header, body, caller, .. } = request;
+    let (id, version) = (header.request_id, header.api_version);
     let fail = |failed| ready(answer(id, Reply::<PutKvResponse>::Err(failed)));
-    let request = match read::<PutKvRequest>(request.body) {
+    let request = match read::<PutKvRequest>(body) {
         Ok(request) => request,
         Err(failed) => return fail(failed),
     };
@@ -101,6 +117,9 @@ async fn put(node: Arc<Node>, request: Request) -> Later {
         Ok(acks) => acks,
         Err(failed) => return fail(failed),
     };
+    if let Err(failed) = Gate::new(&node, &caller).table_id(O::Write, request.table_id) {
+        return fail(failed);
+    }
     let deadline = Instant::now() + patience(request.timeout_ms);
     let shared = node.clone();
     match tokio::task::spawn_blocking(move || rows::put(&shared, &request, version)).await {
@@ -120,54 +139,129 @@ pub(crate) async fn question(node: Arc<Node>, request: Request) -> Answer {
         ApiKey::ApiVersions => run(id, body, |r| cluster::versions(&caller, &r)),
         ApiKey::Authenticate => run(id, body, |r| cluster::authenticate(&caller.door, &r)),
         ApiKey::GetFileSystemSecurityToken => run(id, body, |r| cluster::token(&r)),
-        ApiKey::CreateAcls | ApiKey::ListAcls | ApiKey::DropAcls => {
-            answer(id, Reply::<ErrorResponse>::Err(cluster::no_authorizer()))
-        }
         _ => blocking(id, move || look(&node, &caller, key, (id, version), body)).await,
     }
 }
 
-/// Changes of the catalog.
-fn change(node: &Node, key: ApiKey, id: i32, body: Bytes) -> Answer {
+/// Reads a request, asks for the rights that it takes, has it done, makes the frame of its answer.
+fn allowed<Q: Body, A: Body>(
+    id: i32,
+    body: Bytes,
+    judge: impl FnOnce(&Q) -> Reply<()>,
+    work: impl FnOnce(&Q) -> Reply<A>,
+) -> Answer {
+    run(id, body, |request: Q| judge(&request).and_then(|()| work(&request)))
+}
+
+/// Changes of the catalog and of rules.
+fn change(node: &Node, caller: &Caller, key: ApiKey, id: i32, body: Bytes) -> Answer {
+    let gate = Gate::new(node, caller);
     match key {
-        ApiKey::CreateDatabase => run(id, body, |r| databases::create(node, &r)),
-        ApiKey::DropDatabase => run(id, body, |r| databases::drop(node, &r)),
-        ApiKey::CreateTable => run(id, body, |r| tables::create(node, &r)),
-        ApiKey::DropTable => run(id, body, |r| tables::drop(node, &r)),
-        ApiKey::AlterTable => run(id, body, |r| tables::alter(node, &r)),
-        ApiKey::CreatePartition => run(id, body, |r| partitions::create(node, &r)),
-        ApiKey::DropPartition => run(id, body, |r| partitions::drop(node, &r)),
+        ApiKey::CreateDatabase => allowed(id, body, |_| gate.cluster(O::Create), |r| databases::create(node, r)),
+        ApiKey::DropDatabase => allowed(
+            id,
+            body,
+            |r: &DropDatabaseRequest| gate.database(O::Drop, &r.database_name),
+            |r| databases::drop(node, r),
+        ),
+        ApiKey::CreateTable => {
+            let judge = |r: &CreateTableRequest| gate.database(O::Create, &r.table_path.database_name);
+            allowed(id, body, judge, |r| tables::create(node, r))
+        }
+        ApiKey::DropTable => {
+            allowed(id, body, |r: &DropTableRequest| gate.table(O::Drop, &r.table_path), |r| tables::drop(node, r))
+        }
+        ApiKey::AlterTable => {
+            allowed(id, body, |r: &AlterTableRequest| gate.table(O::Alter, &r.table_path), |r| tables::alter(node, r))
+        }
+        ApiKey::CreatePartition => {
+            let judge = |r: &CreatePartitionRequest| gate.table(O::Write, &r.table_path);
+            allowed(id, body, judge, |r| partitions::create(node, r))
+        }
+        ApiKey::DropPartition => {
+            let judge = |r: &DropPartitionRequest| gate.table(O::Write, &r.table_path);
+            allowed(id, body, judge, |r| partitions::drop(node, r))
+        }
+        ApiKey::CreateAcls => run(id, body, |r| acls::create(node, &gate, &r)),
+        ApiKey::DropAcls => run(id, body, |r| acls::drop(node, &gate, &r)),
         _ => defect(id),
     }
 }
 
-/// Questions.
+/// Questions about the catalog. That a database or table of a name exists is no secret, as in other servers of the protocol.
 fn look(node: &Node, caller: &Caller, key: ApiKey, (id, version): (i32, i16), body: Bytes) -> Answer {
+    let gate = Gate::new(node, caller);
     match key {
-        ApiKey::ListDatabases => run(id, body, |r| databases::list(node, &r)),
+        ApiKey::ListDatabases => run(id, body, |r| databases::list(node, &gate, &r)),
         ApiKey::DatabaseExists => run(id, body, |r| databases::exists(node, &r)),
-        ApiKey::GetDatabaseInfo => run(id, body, |r| databases::info(node, &r)),
-        ApiKey::ListTables => run(id, body, |r| tables::list(node, &r)),
+        ApiKey::GetDatabaseInfo => {
+            let judge = |r: &GetDatabaseInfoRequest| gate.database(O::Describe, &r.database_name);
+            allowed(id, body, judge, |r| databases::info(node, r))
+        }
+        ApiKey::ListTables => run(id, body, |r| tables::list(node, &gate, &r)),
         ApiKey::TableExists => run(id, body, |r| tables::exists(node, &r)),
-        ApiKey::GetTableInfo => run(id, body, |r| tables::info(node, &r)),
-        ApiKey::GetTableSchema => run(id, body, |r| tables::schema(node, &r)),
-        ApiKey::GetMetadata => run(id, body, |r| metadata::get(node, &caller.door, &r)),
-        ApiKey::InitWriter => run(id, body, |r| logs::init_writer(node, &r)),
-        ApiKey::ListOffsets => run(id, body, |r| logs::list_offsets(node, &r)),
-        ApiKey::Lookup => run(id, body, |r| rows::lookup(node, &r, version)),
-        ApiKey::PrefixLookup => run(id, body, |r| rows::prefix_lookup(node, &r, version)),
-        ApiKey::LimitScan => run(id, body, |r| Ok(rows::limit_scan(node, &r))),
-        ApiKey::GetTableStats => run(id, body, |r| rows::stats(node, &r)),
-        ApiKey::ListPartitionInfos => run(id, body, |r| partitions::list(node, &r)),
-        ApiKey::GetLatestKvSnapshots => run(id, body, |r| snapshots::latest(node, &r)),
-        ApiKey::GetKvSnapshotMetadata => run(id, body, |r| snapshots::metadata(&r)),
-        ApiKey::AcquireKvSnapshotLease => run(id, body, snapshots::acquire),
+        ApiKey::GetTableInfo => allowed(
+            id,
+            body,
+            |r: &GetTableInfoRequest| gate.table(O::Describe, &r.table_path),
+            |r| tables::info(node, r),
+        ),
+        ApiKey::GetTableSchema => {
+            let judge = |r: &GetTableSchemaRequest| gate.table(O::Describe, &r.table_path);
+            allowed(id, body, judge, |r| tables::schema(node, r))
+        }
+        ApiKey::GetMetadata => run(id, body, |r| metadata::get(node, &gate, &caller.door, r)),
+        ApiKey::ListPartitionInfos => {
+            let judge = |r: &ListPartitionInfosRequest| gate.table(O::Describe, &r.table_path);
+            allowed(id, body, judge, |r| partitions::list(node, r))
+        }
+        ApiKey::DescribeClusterConfigs => {
+            allowed(id, body, |_| gate.cluster(O::Describe), |r| cluster::settings(node, r))
+        }
+        ApiKey::ListAcls => run(id, body, |r| acls::list(node, &gate, &r)),
+        ApiKey::Call => run(id, body, |r| calls::call(node, &gate, &r)),
+        _ => look_at_rows(node, &gate, key, (id, version), body),
+    }
+}
+
+/// Questions about rows. Lookups by key judge each bucket's part by itself.
+fn look_at_rows(node: &Node, gate: &Gate<'_>, key: ApiKey, (id, version): (i32, i16), body: Bytes) -> Answer {
+    match key {
+        ApiKey::InitWriter => allowed(
+            id,
+            body,
+            |r: &InitWriterRequest| gate.any_table(O::Write, &r.table_path),
+            |r| logs::init_writer(node, r),
+        ),
+        ApiKey::ListOffsets => {
+            let judge = |r: &ListOffsetsRequest| gate.table_id(O::Describe, r.table_id);
+            allowed(id, body, judge, |r| logs::list_offsets(node, r))
+        }
+        ApiKey::Lookup => run(id, body, |r| rows::lookup(node, gate, &r, version)),
+        ApiKey::PrefixLookup => run(id, body, |r| rows::prefix_lookup(node, gate, &r, version)),
+        ApiKey::LimitScan => {
+            let judge = |r: &LimitScanRequest| gate.table_id(O::Read, r.table_id);
+            allowed(id, body, judge, |r| Ok(rows::limit_scan(node, r)))
+        }
+        ApiKey::GetTableStats => {
+            allowed(id, body, |r: &GetTableStatsRequest| gate.table_id(O::Read, r.table_id), |r| rows::stats(node, r))
+        }
+        ApiKey::GetLatestKvSnapshots => {
+            let judge = |r: &GetLatestKvSnapshotsRequest| gate.table(O::Describe, &r.table_path);
+            allowed(id, body, judge, |r| snapshots::latest(node, r))
+        }
+        ApiKey::GetKvSnapshotMetadata => {
+            let judge = |r: &GetKvSnapshotMetadataRequest| gate.table_id(O::Describe, r.table_id);
+            allowed(id, body, judge, snapshots::metadata)
+        }
+        ApiKey::AcquireKvSnapshotLease => run(id, body, |r| snapshots::acquire(gate, r)),
         ApiKey::ReleaseKvSnapshotLease => run(id, body, |r| snapshots::release(&r)),
         ApiKey::DropKvSnapshotLease => run(id, body, |r| snapshots::drop_lease(&r)),
-        ApiKey::GetLakeSnapshot => run(id, body, |r| snapshots::lake(node, &r)),
-        ApiKey::DescribeClusterConfigs => run(id, body, |r| cluster::settings(node, &r)),
-        ApiKey::Call => run(id, body, |r| calls::call(node, &r)),
-        ApiKey::RowScan => run(id, body, |r| row_scans::scan(node, &r)),
+        ApiKey::GetLakeSnapshot => {
+            let judge = |r: &GetLakeSnapshotRequest| gate.table(O::Describe, &r.table_path);
+            allowed(id, body, judge, |r| snapshots::lake(node, r))
+        }
+        ApiKey::RowScan => run(id, body, |r| row_scans::scan(node, gate, &r)),
         _ => defect(id),
     }
 }

@@ -3,11 +3,14 @@
 //! A waiting fetch holds neither a thread nor memory for its answer; a commit in any of its buckets wakes it.
 
 use crate::answer::{Answer, Failed, Reply, answer, read};
+use crate::caller::Caller;
+use crate::gate::Gate;
 use crate::limits::{FETCH_BYTES_MAX, FETCH_WAIT_MAX, kib};
 use crate::node::Node;
 use crate::stop::Stop;
 use crate::writes::bucket;
 use bytes::Bytes;
+use sluice_api::Operation;
 use sluice_store::{Bell, RawBucket};
 use sluice_wire::ErrorCode;
 use sluice_wire::message::{
@@ -61,7 +64,13 @@ fn give_back(room: &mut Room, bytes: usize) {
 }
 
 /// Answers a fetch. The room is to be kept until the answer is sent.
-pub(crate) async fn fetch(node: Arc<Node>, request_id: i32, body: Bytes, mut stop: Stop) -> (Answer, Room) {
+pub(crate) async fn fetch(
+    node: Arc<Node>,
+    caller: Arc<Caller>,
+    request_id: i32,
+    body: Bytes,
+    mut stop: Stop,
+) -> (Answer, Room) {
     let request = match read::<FetchLogRequest>(body) {
         Ok(request) => Arc::new(request),
         Err(failed) => return (answer(request_id, Reply::<FetchLogResponse>::Err(failed)), None),
@@ -74,11 +83,11 @@ pub(crate) async fn fetch(node: Arc<Node>, request_id: i32, body: Bytes, mut sto
     loop {
         let over = stop.is_set() || Instant::now() >= deadline;
         let last = over || watches;
-        let (shared, asked) = (node.clone(), request.clone());
+        let (shared, asked, asking) = (node.clone(), request.clone(), caller.clone());
         let bell = (!last).then(|| waker.clone());
         let mut room = room(&node, &request).await;
         let looked = tokio::task::spawn_blocking(move || {
-            let found = look(&shared, &asked);
+            let found = look(&shared, &Gate::new(&shared, &asking), &asked);
             if let Some(bell) = bell.filter(|_| !found.failed && found.bytes < enough) {
                 watch(&shared, &asked, &bell);
             }
@@ -120,7 +129,7 @@ fn watch(node: &Node, request: &FetchLogRequest, bell: &Arc<Waker>) {
     }
 }
 
-fn look(node: &Node, request: &FetchLogRequest) -> Found {
+fn look(node: &Node, gate: &Gate<'_>, request: &FetchLogRequest) -> Found {
     let most = most(request);
     let (mut bytes, mut failed) = (0, false);
     let mut tables_resp = Vec::with_capacity(request.tables_req.len());
@@ -132,7 +141,8 @@ fn look(node: &Node, request: &FetchLogRequest) -> Found {
                 bucket_id: part.bucket_id,
                 ..FetchLogBucketResponse::default()
             };
-            match look_at(node, table, part, most - most.min(bytes), &mut answer) {
+            let allowed = gate.bucket_of(Operation::Read, table.table_id);
+            match allowed.and_then(|()| look_at(node, table, part, most - most.min(bytes), &mut answer)) {
                 Ok(found) => bytes += found,
                 Err(why) => {
                     failed = true;

@@ -4,9 +4,11 @@
 //! known; what a client sends is never believed. Files belong to the store, bytes to the wire room.
 //!
 //! Reading order: [`serve`] (a whole process), [`Server`] (listens, accepts, stops), `connection` (order; frames in `incoming`, answers in `outgoing`), `handshake` (who is let
-//! in), `dispatch` (which request is what), then a file for each theme of requests.
+//! in), `dispatch` (which request is what, and which rights it takes), then a file for each theme of requests.
 
+mod acls;
 mod answer;
+mod authorizer;
 mod caller;
 mod calls;
 mod clients;
@@ -19,6 +21,7 @@ mod dispatch;
 mod endpoint;
 mod exposition;
 mod fetch;
+mod gate;
 mod handshake;
 mod http;
 mod incoming;

@@ -22,6 +22,8 @@ pub(crate) struct Listener {
     pub(crate) advertised: Option<Endpoint>,
     /// Who may come in; `None` = everybody, without a name.
     pub(crate) users: Option<Users>,
+    /// Whether nobody who comes in here is asked for rights: the one that the settings call internal.
+    pub(crate) exempt: bool,
 }
 
 fn invalid(message: impl Into<String>) -> Error {
@@ -55,7 +57,8 @@ impl Listener {
                 )));
             }
             let users = if sasl.contains(&name) { Some(Users::of_listener(&name, given)?) } else { None };
-            listeners.push(Self { name, bind, advertised: told, users });
+            let exempt = given.get(INTERNAL).is_some_and(|internal| *internal == name);
+            listeners.push(Self { name, bind, advertised: told, users, exempt });
         }
         known(ADVERTISED, advertised.first().map(|(name, _)| name.as_str()), &names)?;
         if listeners.is_empty() { Err(invalid(format!("setting '{BIND}' names no listener"))) } else { Ok(listeners) }

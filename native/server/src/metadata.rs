@@ -2,9 +2,10 @@
 
 use crate::answer::Reply;
 use crate::caller::Door;
+use crate::gate::Gate;
 use crate::node::{NODE_ID, Node};
 use crate::{partitions, tables};
-use sluice_api::PartitionInfo;
+use sluice_api::{Operation, PartitionInfo, Resource};
 use sluice_wire::message::{
     BucketMetadata, MetadataRequest, MetadataResponse, PartitionMetadata, ServerNode, TableMetadata,
 };
@@ -33,14 +34,19 @@ fn told(table_id: i64, partition: &PartitionInfo) -> PartitionMetadata {
     }
 }
 
-pub(crate) fn get(node: &Node, door: &Door, request: &MetadataRequest) -> Reply<MetadataResponse> {
+/// What the client may see of what it asks for; the rest is left out.
+pub(crate) fn get(node: &Node, gate: &Gate<'_>, door: &Door, request: MetadataRequest) -> Reply<MetadataResponse> {
+    let seen = |database: &str, table: &str| gate.may(Operation::Describe, &Resource::table(database, table));
     let mut tables_found = Vec::with_capacity(request.table_path.len());
-    for path in &request.table_path {
-        let info = tables::find(node, path)?;
+    for path in request.table_path {
+        if !seen(&path.database_name, &path.table_name) {
+            continue;
+        }
+        let info = tables::find(node, &path)?;
         // Those of a partitioned table belong to its partitions.
         let count = if info.descriptor.partition_key.is_empty() { info.bucket_count() } else { 0 };
         tables_found.push(TableMetadata {
-            table_path: path.clone(),
+            table_path: path,
             table_id: info.table_id,
             schema_id: i32::from(info.schema_id),
             table_json: tables::told(node, &info)?,
@@ -50,13 +56,15 @@ pub(crate) fn get(node: &Node, door: &Door, request: &MetadataRequest) -> Reply<
         });
     }
     let mut partition_metadata = Vec::new();
-    for path in &request.partitions_path {
+    for path in request.partitions_path.iter().filter(|p| seen(&p.database_name, &p.table_name)) {
         let (table, partition) = partitions::named(node, path)?;
         partition_metadata.push(told(table.table_id, &partition));
     }
     for id in &request.partitions_id {
         let (table, partition) = partitions::by_id(node, *id)?;
-        partition_metadata.push(told(table.0, &partition));
+        if gate.table_id(Operation::Describe, table.0).is_ok() {
+            partition_metadata.push(told(table.0, &partition));
+        }
     }
     Ok(MetadataResponse {
         coordinator_server: Some(this_node(door)),

@@ -1,5 +1,6 @@
 //! What all connections of a server share.
 
+use crate::authorizer::Authorizer;
 use crate::caller::Door;
 use crate::clients::Clients;
 use crate::counters::Counters;
@@ -20,6 +21,8 @@ pub(crate) struct Node {
     pub(crate) store: Arc<LocalStore>,
     /// The settings that the server was started with.
     pub(crate) settings: Given,
+    /// Who may do what; `None` = everybody everything.
+    pub(crate) authorizer: Option<Authorizer>,
     pub(crate) limits: Limits,
     pub(crate) counters: Counters,
     pub(crate) clients: Clients,

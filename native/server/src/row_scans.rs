@@ -3,10 +3,11 @@
 
 use crate::answer::Reply;
 use crate::calls::told;
+use crate::gate::Gate;
 use crate::node::Node;
 use crate::scans::RowScan;
 use crate::tables::path;
-use sluice_api::{Connection, ScanBatch, ScanOptions, ScanSplit, ScanStart};
+use sluice_api::{Connection, Operation, ScanBatch, ScanOptions, ScanSplit, ScanStart};
 use sluice_base::{Error, PartitionId, Result, SchemaId, Subject, TableBucket, TableId};
 use sluice_log::{Compression, encode_batch};
 use sluice_wire::message::{RowScanOpen, RowScanRequest, RowScanResponse};
@@ -16,7 +17,20 @@ use std::time::Duration;
 const POLL_WAIT: Duration = Duration::from_secs(10);
 
 /// Opens, goes on with, or ends a scan.
-pub(crate) fn scan(node: &Node, request: &RowScanRequest) -> Reply<RowScanResponse> {
+///
+/// # Errors
+/// `Authorization`; whatever else is wrong stands in the answer.
+pub(crate) fn scan(node: &Node, gate: &Gate<'_>, request: &RowScanRequest) -> Reply<RowScanResponse> {
+    // Numbers of scans can be guessed: each step takes the right to read.
+    match (request.scan_id, &request.open) {
+        (Some(id), _) => {
+            if let Ok(scan) = node.scans.get(id) {
+                gate.table(Operation::Read, &scan.table)?;
+            }
+        }
+        (None, Some(open)) => gate.table(Operation::Read, &open.table_path)?,
+        (None, None) => {}
+    }
     Ok(answer(node, request)
         .unwrap_or_else(|error| RowScanResponse { error: Some(told(&error)), ..RowScanResponse::default() }))
 }
@@ -55,7 +69,7 @@ fn opened(node: &Node, open: &RowScanOpen) -> Result<RowScan> {
     };
     // Nothing of the log: it ends before its first row.
     scanner.subscribe(ScanSplit { id: 0, bucket, start, stop: Some(0) })?;
-    Ok(RowScan::new(scanner, columns))
+    Ok(RowScan::new(scanner, columns, open.table_path.clone()))
 }
 
 fn response(id: i64, batch: &ScanBatch, columns: usize) -> Result<RowScanResponse> {

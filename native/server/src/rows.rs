@@ -1,9 +1,11 @@
 //! Requests about rows by key, and about the first or last few rows of a bucket.
 
 use crate::answer::{Failed, Reply};
+use crate::gate::Gate;
 use crate::limits::FOUND_BYTES_MAX;
 use crate::node::Node;
 use crate::writes::{Write, bucket, patience};
+use sluice_api::Operation;
 use sluice_base::{ErrorKind, Subject, TableBucket};
 use sluice_row::KeyFormat;
 use sluice_store::{RawBucket, SentRows, TableMeta};
@@ -102,8 +104,9 @@ pub(crate) fn put_done(node: &Node, settled: Vec<(TableBucket, Reply<Option<i64>
     PutKvResponse { buckets_resp: settled.into_iter().map(part).collect() }
 }
 
-pub(crate) fn lookup(node: &Node, request: &LookupRequest, api_version: i16) -> Reply<LookupResponse> {
+pub(crate) fn lookup(node: &Node, gate: &Gate<'_>, request: &LookupRequest, api_version: i16) -> Reply<LookupResponse> {
     if request.insert_if_not_exists.unwrap_or(false) {
+        gate.table_id(Operation::Write, request.table_id)?;
         let message = "a lookup that inserts what it does not find is not supported; put the row, then look it up";
         return Err(Failed::new(ErrorCode::UnsupportedVersion, message));
     }
@@ -114,7 +117,8 @@ pub(crate) fn lookup(node: &Node, request: &LookupRequest, api_version: i16) -> 
             ..LookupBucketResponse::default()
         };
         let id = bucket(request.table_id, part.partition_id, part.bucket_id);
-        match points(node, &id, &part.keys, api_version) {
+        let allowed = gate.bucket_of(Operation::Read, request.table_id);
+        match allowed.and_then(|()| points(node, &id, &part.keys, api_version)) {
             Ok(values) => answer.values = values,
             Err(failed) => (answer.error_code, answer.error_message) = failed.fields(&node.troubles),
         }
@@ -138,6 +142,7 @@ fn points(node: &Node, id: &TableBucket, keys: &[bytes::Bytes], api_version: i16
 
 pub(crate) fn prefix_lookup(
     node: &Node,
+    gate: &Gate<'_>,
     request: &PrefixLookupRequest,
     api_version: i16,
 ) -> Reply<PrefixLookupResponse> {
@@ -148,7 +153,8 @@ pub(crate) fn prefix_lookup(
             ..PrefixLookupBucketResponse::default()
         };
         let id = bucket(request.table_id, part.partition_id, part.bucket_id);
-        match prefixes(node, &id, &part.keys, api_version) {
+        let allowed = gate.bucket_of(Operation::Read, request.table_id);
+        match allowed.and_then(|()| prefixes(node, &id, &part.keys, api_version)) {
             Ok(lists) => answer.value_lists = lists,
             Err(failed) => (answer.error_code, answer.error_message) = failed.fields(&node.troubles),
         }

@@ -3,6 +3,7 @@
 use crate::limits::{ROW_SCAN_IDLE_MAX, ROW_SCANS_MAX};
 use sluice_api::Scanner;
 use sluice_base::{Error, ErrorKind, Result, Subject};
+use sluice_wire::message::TablePath;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -11,12 +12,14 @@ use std::time::Instant;
 pub(crate) struct RowScan {
     pub(crate) scanner: Box<dyn Scanner>,
     pub(crate) columns: usize,
+    /// Whose rows it reads.
+    pub(crate) table: TablePath,
     asked: Mutex<Instant>,
 }
 
 impl RowScan {
-    pub(crate) fn new(scanner: Box<dyn Scanner>, columns: usize) -> Self {
-        Self { scanner, columns, asked: Mutex::new(Instant::now()) }
+    pub(crate) fn new(scanner: Box<dyn Scanner>, columns: usize, table: TablePath) -> Self {
+        Self { scanner, columns, table, asked: Mutex::new(Instant::now()) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Listening, accepting, stopping.
 
 use crate::Config;
+use crate::authorizer::Authorizer;
 use crate::caller::{Caller, Door};
 use crate::clients::Clients;
 use crate::connection::serve;
@@ -42,6 +43,9 @@ impl Server {
         let (dir, options) = (config.data_dir.clone(), config.store.all().clone());
         let opened = tokio::task::spawn_blocking(move || LocalStore::open_shared(&dir, &options)).await;
         let store = opened.map_err(|e| Error::internal(format!("opening the store was stopped: {e}")))??;
+        let exempt = config.listeners.iter().any(|listener| listener.exempt);
+        let access = config.access.clone();
+        let authorizer = access.map(|settings| Authorizer::open(settings, &store, exempt)).transpose()?;
         let mut doors = Vec::with_capacity(config.listeners.len());
         for listener in &config.listeners {
             let (socket, address) = listen(&listener.bind).await?;
@@ -51,6 +55,7 @@ impl Server {
                 host: told.unwrap_or(&listener.bind).host.clone(),
                 port: told.map_or(address.port(), |a| a.port),
                 users: listener.users.clone(),
+                exempt: listener.exempt,
                 strangers: Semaphore::new(STRANGERS_MAX),
             };
             doors.push((socket, address, Arc::new(door)));
@@ -63,6 +68,7 @@ impl Server {
             store: Arc::new(store),
             settings: config.given.clone(),
             memory: Arc::new(Semaphore::new(config.limits.memory_kib_max as usize)),
+            authorizer,
             limits: config.limits.clone(),
             counters: Counters::new(),
             clients: Clients::default(),

@@ -1,9 +1,10 @@
 //! Requests about snapshots of rows by key and of lakes. Clients are given none of the former: they read the changelog from its beginning.
 
 use crate::answer::{Failed, Reply};
+use crate::gate::Gate;
 use crate::node::Node;
 use crate::{partitions, tables};
-use sluice_api::{Connection, PartitionInfo};
+use sluice_api::{Connection, Operation, PartitionInfo};
 use sluice_base::{ErrorKind, TableBucket, TableId};
 use sluice_wire::ErrorCode;
 use sluice_wire::message::{
@@ -56,7 +57,11 @@ pub(crate) fn metadata(request: &GetKvSnapshotMetadataRequest) -> Reply<GetKvSna
 }
 
 /// None of the snapshots is there.
-pub(crate) fn acquire(request: AcquireKvSnapshotLeaseRequest) -> Reply<AcquireKvSnapshotLeaseResponse> {
+pub(crate) fn acquire(
+    gate: &Gate<'_>,
+    request: AcquireKvSnapshotLeaseRequest,
+) -> Reply<AcquireKvSnapshotLeaseResponse> {
+    request.snapshots_to_lease.iter().try_for_each(|table| gate.table_id(Operation::Read, table.table_id))?;
     Ok(AcquireKvSnapshotLeaseResponse { unavailable_snapshots: request.snapshots_to_lease })
 }
 

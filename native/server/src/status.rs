@@ -131,7 +131,8 @@ fn short(table: &TableSummary) -> Value {
     })
 }
 
-fn has_lake(info: &TableInfo) -> bool {
+/// Whether a table has a lake.
+pub(crate) fn has_lake(info: &TableInfo) -> bool {
     info.descriptor.properties.get("table.datalake.enabled").is_some_and(|v| v.trim().eq_ignore_ascii_case("true"))
 }
 

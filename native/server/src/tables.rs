@@ -1,6 +1,7 @@
 //! Requests about tables and their schemas.
 
 use crate::answer::{Failed, Reply};
+use crate::gate::Gate;
 use crate::node::Node;
 use sluice_api::{Connection, TableChange, TableInfo};
 use sluice_base::{Error, ErrorKind, SchemaId, Subject};
@@ -39,8 +40,10 @@ pub(crate) fn exists(node: &Node, request: &TableExistsRequest) -> Reply<TableEx
     }
 }
 
-pub(crate) fn list(node: &Node, request: &ListTablesRequest) -> Reply<ListTablesResponse> {
-    Ok(ListTablesResponse { table_name: node.store.list_tables(&request.database_name)? })
+/// Those that the client may see.
+pub(crate) fn list(node: &Node, gate: &Gate<'_>, request: &ListTablesRequest) -> Reply<ListTablesResponse> {
+    let names = node.store.list_tables(&request.database_name)?;
+    Ok(ListTablesResponse { table_name: gate.tables(&request.database_name, names) })
 }
 
 /// A table that a client asks for by name; whatever is missing of the name, it is the table that does not exist.

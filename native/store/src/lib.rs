@@ -3,6 +3,7 @@
 //! Owns the store's directory (one process at a time), its catalog, and the rules of CREATE and ALTER; joins log and KV to
 //! buckets and gives them their write, read and recovery paths. Knows neither JNI nor sockets nor Flink.
 
+mod access_rules;
 mod auto_partition;
 mod bucket;
 mod catalog;
@@ -32,6 +33,7 @@ mod retention;
 mod route;
 mod row_check;
 mod scan;
+mod sealed;
 mod settings;
 mod signal;
 mod snapshot;

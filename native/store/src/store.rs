@@ -4,6 +4,7 @@
 //! effects: CREATE makes directories, then the catalog's entry; DROP and ALTER change the catalog, then the engine. What a crash
 //! leaves between the two is data without a table, and opening removes it.
 
+use crate::access_rules;
 use crate::catalog::{Catalog, Change, State, TableMeta};
 use crate::ddl::partial_spec;
 use crate::directory::Directory;
@@ -15,8 +16,8 @@ use crate::settings::Settings;
 use crate::status::BucketStatus;
 use crate::writer_ids::WriterIds;
 use sluice_api::{
-    Connection, DatabaseInfo, LakeSnapshot, Lookup, LookupOptions, OffsetSpec, PartitionInfo, ScanOptions, Scanner,
-    TableChange, TableInfo, TableStats, ViewInfo, WriteOptions, Writer,
+    AccessRule, Connection, DatabaseInfo, LakeSnapshot, Lookup, LookupOptions, OffsetSpec, PartitionInfo, RuleFilter,
+    ScanOptions, Scanner, TableChange, TableInfo, TableStats, ViewInfo, WriteOptions, Writer,
 };
 use sluice_base::{
     Clock, Error, ErrorKind, Fs, Offset, OsFs, Result, SchemaId, Subject, SystemClock, TableBucket, TableId,
@@ -124,6 +125,34 @@ impl LocalStore {
             Some((table.id, partition.clone()))
         };
         Ok(state.tables().find_map(found))
+    }
+
+    /// The name of a table of which the id is known; `None` when there is none.
+    ///
+    /// # Errors
+    /// `Closed`.
+    pub fn path_of(&self, id: TableId) -> Result<Option<TablePath>> {
+        let found = self.core()?.engine.tables().get(id);
+        Ok(found.ok().map(|table| table.meta.get().path.clone()))
+    }
+
+    /// The rules of access that a server keeps here. The store itself asks nobody for rights.
+    ///
+    /// # Errors
+    /// `Corrupt` naming the file; `Unsupported` about `Store` when a newer version wrote it; `Io`; `Closed`.
+    pub fn access_rules(&self) -> Result<Vec<AccessRule>> {
+        let core = self.core()?;
+        access_rules::load(core.fs.as_ref(), &core.root)
+    }
+
+    /// Replaces them; durable when it returns.
+    ///
+    /// # Errors
+    /// `Io`, `Busy` about `Disk`: they are as before; `Closed`.
+    pub fn set_access_rules(&self, rules: &[AccessRule]) -> Result<()> {
+        let core = self.core()?;
+        core.engine.writable()?;
+        access_rules::replace(core.fs.as_ref(), &core.root, rules)
     }
 
     /// How a table's buckets are. Buckets that nobody has used since the store was opened are left as they are, unless `open` says that
@@ -262,6 +291,11 @@ impl Core {
             let _ = self.engine.remove_table(*id);
         }
     }
+}
+
+fn no_users() -> Error {
+    let message = "an embedded store has no users, so it asks nobody for rights; rules of access belong to a server";
+    Error::unsupported(Subject::Store, message)
 }
 
 impl Connection for LocalStore {
@@ -427,6 +461,18 @@ impl Connection for LocalStore {
     fn end_producer(&self, path: &TablePath, producer: &str, part: u32, parts: u32) -> Result<()> {
         let core = self.core()?;
         core.engine.end_producer(core.table(path)?.id, producer, part, parts)
+    }
+
+    fn add_rules(&self, _: &[AccessRule]) -> Result<()> {
+        Err(no_users())
+    }
+
+    fn drop_rules(&self, _: &RuleFilter) -> Result<Vec<AccessRule>> {
+        Err(no_users())
+    }
+
+    fn list_rules(&self, _: &RuleFilter) -> Result<Vec<AccessRule>> {
+        Err(no_users())
     }
 
     fn writer(&self, path: &TablePath, options: &WriteOptions) -> Result<Box<dyn Writer>> {

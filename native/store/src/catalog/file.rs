@@ -1,21 +1,25 @@
-//! The catalog's file: one line of magic, version, length and CRC-32C, then JSON. Replaced whole, never changed in place.
+//! The catalog's file: JSON, sealed.
 
 use super::partitions::Partitions;
 use super::state::{Database, Ids, State};
 use super::table::TableMeta;
+use crate::sealed::Sealed;
 use serde::{Deserialize, Serialize};
 use sluice_api::{DatabaseInfo, PartitionInfo, TableInfo, ViewInfo};
-use sluice_base::{Error, Result, SchemaId, Subject};
+use sluice_base::{Error, Result, SchemaId};
 use sluice_row::Schema;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-const MAGIC: &str = "SLUICE-CATALOG";
 /// Version 2 knows views, version 3 partitions.
-const VERSION: u32 = 3;
-const OLDEST_VERSION: u32 = 1;
-const FIRST_LINE_BYTES_MAX: usize = 100;
+const SEALED: Sealed = Sealed {
+    name: "catalog",
+    magic: "SLUICE-CATALOG",
+    oldest: 1,
+    version: 3,
+    cure: "put the file back from a backup, the tables' data beside it is untouched",
+};
 
 #[derive(Serialize, Deserialize)]
 struct Root {
@@ -64,9 +68,7 @@ pub(super) fn encode(state: &State) -> Result<Vec<u8>> {
         databases: state.databases.iter().map(database).collect(),
     };
     let body = serde_json::to_vec(&root).map_err(|e| Error::internal("the catalog has no JSON form").with_source(e))?;
-    let mut out = format!("{MAGIC} {VERSION} {} {:08x}\n", body.len(), crc32c::crc32c(&body)).into_bytes();
-    out.extend_from_slice(&body);
-    Ok(out)
+    Ok(SEALED.seal(&body))
 }
 
 /// Reads what [`encode`] wrote.
@@ -74,46 +76,10 @@ pub(super) fn encode(state: &State) -> Result<Vec<u8>> {
 /// # Errors
 /// `Corrupt` naming the file; `Unsupported` about `Store` when a newer version wrote it.
 pub(super) fn decode(path: &Path, bytes: &[u8]) -> Result<State> {
-    let corrupt = |why: &str| {
-        Error::corrupt(format!(
-            "catalog file {} is damaged: {why}; put the file back from a backup, the tables' data beside it is untouched",
-            path.display()
-        ))
-    };
-    let line_end = bytes.iter().take(FIRST_LINE_BYTES_MAX).position(|b| *b == b'\n');
-    let (line, body) = line_end
-        .and_then(|at| Some((bytes.get(..at)?, bytes.get(at + 1..)?)))
-        .ok_or_else(|| corrupt("its first line is missing"))?;
-    let words: Vec<&str> =
-        std::str::from_utf8(line).map_err(|_| corrupt("its first line is not text"))?.split(' ').collect();
-    let [MAGIC, version, length, crc] = words[..] else {
-        return Err(corrupt("its first line is not that of a catalog"));
-    };
-    let version: u32 = version.parse().map_err(|_| corrupt("its version is not a number"))?;
-    if version > VERSION {
-        return Err(newer(path, version));
-    }
-    if version < OLDEST_VERSION {
-        return Err(corrupt("its version is none that ever was"));
-    }
-    if length.parse() != Ok(body.len()) {
-        return Err(corrupt(&format!("it holds {} bytes after the first line, which promises {length}", body.len())));
-    }
-    if u32::from_str_radix(crc, 16) != Ok(crc32c::crc32c(body)) {
-        return Err(corrupt("its checksum does not match"));
-    }
-    let root: Root = serde_json::from_slice(body).map_err(|e| corrupt("its content cannot be read").with_source(e))?;
+    let body = SEALED.unseal(path, bytes)?;
+    let root: Root =
+        serde_json::from_slice(body).map_err(|e| SEALED.damaged(path, "its content cannot be read").with_source(e))?;
     state_of(root).map_err(|e| e.context(format_args!("catalog file {}", path.display())))
-}
-
-fn newer(path: &Path, version: u32) -> Error {
-    Error::unsupported(
-        Subject::Store,
-        format!(
-            "catalog file {} has format {version}, this Sluice reads formats up to {VERSION}; open the store with the newer Sluice that wrote it",
-            path.display()
-        ),
-    )
 }
 
 fn state_of(root: Root) -> Result<State> {

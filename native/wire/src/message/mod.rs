@@ -1,5 +1,6 @@
 //! The messages, by theme. Field names and numbers are the protocol's (proto2); what a peer sends beyond them is passed over.
 
+mod access;
 mod cluster;
 mod database;
 mod handshake;
@@ -12,6 +13,7 @@ mod path;
 mod snapshot;
 mod table;
 
+pub use access::*;
 pub use cluster::*;
 pub use database::*;
 pub use handshake::*;
