@@ -4,6 +4,9 @@ use sluice_base::{ErrorKind, Subject};
 use sluice_row::{DatabaseDescriptor, TablePath, TypeRoot, ViewColumn, ViewDescriptor};
 use std::collections::BTreeMap;
 
+/// An option that all servers let one change.
+const SEGMENTS: &str = "table.log.tiered.local-segments";
+
 #[test]
 fn databases_and_tables() {
     let home = home();
@@ -40,14 +43,14 @@ fn columns_and_options_are_changed() {
     home.create("t", &descriptor(false)).put(&[crate::fixture::row(1, "a", 1)]);
     let added = TableChange::AddColumn { column: column("note", TypeRoot::String) };
     store.alter_table(&path("t"), &[added], false).unwrap();
-    let set = TableChange::Set { key: "table.log.ttl".to_owned(), value: "3d".to_owned() };
+    let set = TableChange::Set { key: SEGMENTS.to_owned(), value: "3".to_owned() };
     store.alter_table(&path("t"), &[set], false).unwrap();
     let info = store.table(&path("t")).unwrap();
     assert_eq!((info.schema_id, info.descriptor.schema.columns.len()), (2, 4));
-    assert_eq!(info.descriptor.properties.get("table.log.ttl").map(String::as_str), Some("3d"));
-    let wrong = TableChange::Set { key: "table.log.ttl".to_owned(), value: "soon".to_owned() };
+    assert_eq!(info.descriptor.properties.get(SEGMENTS).map(String::as_str), Some("3"));
+    let wrong = TableChange::Set { key: SEGMENTS.to_owned(), value: "few".to_owned() };
     let e = store.alter_table(&path("t"), &[wrong], false).unwrap_err();
-    assert_error(&e, ErrorKind::Invalid, Subject::Option, &["table.log.ttl", "soon"]);
+    assert!(e.kind() == ErrorKind::Invalid && e.message().contains("few"), "{e}");
     // Rows of the older schema have NULL in the new column.
     let table = home.table("t");
     let found = table.batches(0, Some(&[3, 0]), sluice_api::ScanStart::Log { offset: 0 }, Some(1));

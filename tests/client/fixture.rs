@@ -1,6 +1,6 @@
 //! A server in this process and a store that is reached over its socket; tables and rows are those of the tests of one store, which run here too.
 //!
-//! `SLUICE_CLIENT=plain` leaves out the requests of our own, as if the server were another's.
+//! `SLUICE_CLIENT=plain` leaves out the requests of our own, as if the server were another's; `SLUICE_CLIENT=host:port` is another server.
 
 pub use crate::bucket::{
     Row, Table, WAIT, assert_error, batch, buckets, column, columns, descriptor, finish, int_column, ints, of, options,
@@ -71,7 +71,12 @@ pub fn connection(address: SocketAddr, more: &[(&str, &str)]) -> BTreeMap<String
 }
 
 pub fn is_plain() -> bool {
-    std::env::var(MODE).is_ok_and(|mode| mode == "plain")
+    std::env::var(MODE).is_ok()
+}
+
+/// The servers of others that the tests are to run against.
+fn other() -> Option<String> {
+    std::env::var(MODE).ok().filter(|mode| mode != "plain")
 }
 
 pub fn connect(address: SocketAddr, more: &[(&str, &str)]) -> RemoteStore {
@@ -79,16 +84,38 @@ pub fn connect(address: SocketAddr, more: &[(&str, &str)]) -> RemoteStore {
     if is_plain() { RemoteStore::open_plain(&options).unwrap() } else { RemoteStore::open(&options).unwrap() }
 }
 
+/// Waits for what a server does when it finds time.
+pub fn eventually(is_so: impl Fn() -> bool) {
+    let begun = std::time::Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < WAIT * 3, "it never came");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
 pub struct Home {
     pub store: RemoteStore,
-    _server: Running,
+    _server: Option<Running>,
     _dir: tempfile::TempDir,
 }
 
 pub fn home() -> Home {
     let dir = tempfile::tempdir().unwrap();
+    if let Some(servers) = other() {
+        let store = RemoteStore::open(&options(&[("bootstrap.servers", &servers)])).unwrap();
+        // A cluster that has just started has nobody yet to give buckets to.
+        eventually(|| store.create_table(&path("ready"), &descriptor(false), true).is_ok());
+        // What the test before has left there.
+        for table in store.list_tables("fluss").unwrap() {
+            store.drop_table(&path(&table), true).unwrap();
+        }
+        for database in store.list_databases().unwrap().iter().filter(|name| *name != "fluss") {
+            store.drop_database(database, true, true).unwrap();
+        }
+        return Home { store, _server: None, _dir: dir };
+    }
     let server = Running::start(dir.path(), 0, None);
-    Home { store: connect(server.address, &[]), _server: server, _dir: dir }
+    Home { store: connect(server.address, &[]), _server: Some(server), _dir: dir }
 }
 
 impl Home {

@@ -10,10 +10,12 @@ mod cut_connections_double_nothing;
 mod fixture;
 mod partitions_are_routed;
 mod plain_protocol;
+mod rows_are_taken_back;
 mod rules_of_access;
 mod server_goes_and_comes_back;
 mod silent_servers_are_given_up;
 mod snapshots_go_on_in_the_log;
+mod users_are_let_in;
 
 #[path = "../bucket/append_then_scan.rs"]
 mod append_then_scan;

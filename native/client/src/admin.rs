@@ -81,7 +81,10 @@ pub(crate) fn create_table(
     descriptor: &TableDescriptor,
     ignore_if_exists: bool,
 ) -> Result<()> {
-    let table_json = json::of_table(descriptor)?;
+    // Not every server numbers columns by itself.
+    let mut numbered = descriptor.clone();
+    numbered.schema.assign_ids();
+    let table_json = json::of_table(&numbered)?;
     let request = CreateTableRequest { table_path: wire_path(path), table_json, ignore_if_exists };
     change::<CreateTableResponse>(cluster, ApiKey::CreateTable, &request, ignore_if_exists).map(drop)
 }

@@ -35,6 +35,8 @@ pub(crate) enum Lane {
 pub(crate) enum To<'a> {
     /// Whoever can be reached.
     Any,
+    /// Any server that holds buckets.
+    Tablet,
     /// The server that changes the catalog.
     Coordinator,
     /// The leader of a bucket of this table.
@@ -173,6 +175,22 @@ impl Cluster {
         Ok(self.any().await?.knows(key))
     }
 
+    /// A connection to a server that holds buckets.
+    async fn tablet(&self) -> Answer<Arc<Channel>> {
+        if lock(&self.nodes).tablets.is_empty() {
+            self.find_nodes().await?;
+        }
+        let tablets: Vec<Address> = lock(&self.nodes).tablets.values().cloned().collect();
+        let mut failed = None;
+        for address in &tablets {
+            match self.channel(address, Lane::Requests).await {
+                Ok(channel) => return Ok(channel),
+                Err(refusal) => failed = Some(refusal),
+            }
+        }
+        Err(failed.unwrap_or_else(|| Refusal::network("the cluster has no server for buckets now", false)))
+    }
+
     async fn coordinator(&self) -> Answer<Arc<Channel>> {
         let known = lock(&self.nodes).coordinator.clone();
         let address = match known {
@@ -250,6 +268,7 @@ impl Cluster {
     async fn channel_to(&self, to: To<'_>) -> Answer<Arc<Channel>> {
         match to {
             To::Any => self.any().await,
+            To::Tablet => self.tablet().await,
             To::Coordinator => self.coordinator().await,
             To::Leader(path, bucket) => {
                 let leader = self.leader(path, bucket).await?;

@@ -235,7 +235,7 @@ impl RemoteLookup {
         // One that was dropped may be there again under another id.
         let gone = std::mem::take(&mut *self.lane.gone.lock().unwrap_or_else(PoisonError::into_inner));
         gone.into_iter().for_each(|partition| router.forget(partition));
-        let homes = router.route(&self.cluster, &self.table, &partitions, rows, |_| true, Missing::Nowhere)?;
+        let homes = router.route(&self.cluster, &self.table, &partitions, rows, |_| Missing::Nowhere)?;
         drop(router);
         let mut by_bucket: BTreeMap<TableBucket, Vec<(usize, Bytes)>> = BTreeMap::new();
         let mut bytes = Vec::new();

@@ -5,6 +5,7 @@
 
 use crate::cluster::{Cluster, PAUSE_MAX, PAUSE_MIN, To, dropped};
 use crate::refusal::{Answer, Refusal, part};
+use crate::router::create;
 use crate::table::RemoteTable;
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
@@ -15,6 +16,7 @@ use sluice_wire::message::{
 };
 use sluice_wire::{ApiKey, ErrorCode, KvBatchWriter};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,20 +24,23 @@ use std::time::{Duration, Instant};
 const PATIENCE_REQUESTS: u32 = 2;
 /// Rows are acknowledged by all replicas.
 const ACKS_ALL: i32 = -1;
-/// How an aggregating table takes values as they are.
-const OVERWRITE: i32 = 1;
 
 /// Rows that gather for one bucket.
+#[derive(Clone)]
 pub(crate) enum Gathered {
-    Appends { rows: Vec<RecordBatch>, bytes: usize },
-    ByKey(Box<KvBatchWriter>),
+    Appends {
+        rows: Vec<RecordBatch>,
+        bytes: usize,
+    },
+    /// With `true` the table takes the rows back.
+    ByKey(Box<KvBatchWriter>, bool),
 }
 
 impl Gathered {
     fn bytes(&self) -> usize {
         match self {
             Self::Appends { bytes, .. } => *bytes,
-            Self::ByKey(batch) => batch.bytes(),
+            Self::ByKey(batch, _) => batch.bytes(),
         }
     }
 }
@@ -46,8 +51,15 @@ pub(crate) enum Part {
     /// Encoded keys and rows, one after the other; a row without bytes deletes.
     ByKey {
         bytes: Vec<u8>,
-        ends: Vec<(usize, usize)>,
+        ends: Vec<Ends>,
     },
+}
+
+/// Where a key ends and its row, and whether the row is taken back.
+pub(crate) struct Ends {
+    pub(crate) key: usize,
+    pub(crate) row: usize,
+    pub(crate) takes_back: bool,
 }
 
 impl Part {
@@ -75,6 +87,43 @@ struct State {
     /// Why rows were lost; nothing is sent after it.
     failed: Option<(ErrorKind, Subject, String)>,
     gone: BTreeSet<PartitionId>,
+    /// Values and numbers of buckets of the partitions that rows are for, as far as they may be made anew.
+    partitions: BTreeMap<PartitionId, (Vec<String>, i32)>,
+    /// Where the rows of buckets go whose partition was dropped and made anew.
+    moved: BTreeMap<TableBucket, TableBucket>,
+    /// The newest partition of each values.
+    newest: BTreeMap<Vec<String>, PartitionId>,
+    /// Partitions that were made anew, and the dropped one that each stands for.
+    anew: BTreeMap<PartitionId, PartitionId>,
+}
+
+impl State {
+    fn learn(&mut self, partition: PartitionId, values: Vec<String>, buckets: i32) {
+        if let Some(older) = self.newest.insert(values.clone(), partition)
+            && older < partition
+        {
+            self.anew.insert(partition, older);
+        }
+        self.partitions.insert(partition, (values, buckets));
+    }
+
+    /// The queue that rows for a bucket join. Behind a partition that was made anew, rows of its bucket may still wait in the queue of the
+    /// dropped one, and newer ones must not overtake them.
+    fn queue_for(&self, bucket: TableBucket) -> TableBucket {
+        let mut place = bucket;
+        // Each step goes to a partition that is newer, so this ends.
+        while let Some(next) = self.moved.get(&place) {
+            place = *next;
+        }
+        let mut older = place;
+        while let Some(partition) = older.partition.and_then(|p| self.anew.get(&p)) {
+            older.partition = Some(*partition);
+            if !self.moved.contains_key(&older) && self.queues.get(&older).is_some_and(|queue| queue.busy) {
+                place = older;
+            }
+        }
+        place
+    }
 }
 
 /// Sends the rows of one writer.
@@ -117,15 +166,34 @@ impl Outbox {
         std::mem::take(&mut self.lock().gone)
     }
 
+    /// Remembers how partitions could be made anew.
+    pub(crate) fn note(
+        &self,
+        partitions: impl Iterator<Item = (PartitionId, i32)>,
+        values: impl Fn(PartitionId) -> Option<Vec<String>>,
+    ) {
+        let mut state = self.lock();
+        let mut last = None;
+        for (partition, buckets) in partitions {
+            if last.replace(partition) != Some(partition)
+                && !state.partitions.contains_key(&partition)
+                && let Some(values) = values(partition)
+            {
+                state.learn(partition, values, buckets);
+            }
+        }
+    }
+
     /// Queues rows behind those of earlier calls. The caller has taken room for them.
     pub(crate) fn put(self: &Arc<Self>, parts: BTreeMap<TableBucket, Part>) -> Result<()> {
         let mut state = self.lock();
         for (bucket, part) in parts {
+            let bucket = state.queue_for(bucket);
             let queue = state.queues.entry(bucket).or_default();
             queue.room += part.bytes();
             gather(queue, part, &self.table, self.cluster.settings.batch_bytes)?;
             if !std::mem::replace(&mut queue.busy, true) {
-                self.cluster.runtime.spawn(drain(self.clone(), bucket));
+                self.cluster.runtime.spawn(start(self.clone(), bucket));
             }
         }
         Ok(())
@@ -175,13 +243,6 @@ impl Outbox {
         }
         match outcome {
             Ok(()) => {}
-            // Rows went with their partition.
-            Err(refusal) if is_partition_gone(&refusal.error) => {
-                state.gone.extend(bucket.partition);
-                if let Some(queue) = state.queues.get_mut(&bucket) {
-                    queue.gathered.clear();
-                }
-            }
             Err(refusal) => {
                 let error = refusal.error.context(format_args!("writing to table {}", self.table.path()));
                 let failure = (error.kind(), error.subject(), error.message().to_owned());
@@ -195,7 +256,7 @@ impl Outbox {
     fn seal(&self, gathered: Gathered, sequence: i32) -> Result<Vec<u8>> {
         let writer = (self.writer_id, sequence);
         let rows = match gathered {
-            Gathered::ByKey(batch) => return Ok(batch.finish_as(writer)),
+            Gathered::ByKey(batch, _) => return Ok(batch.finish_as(writer)),
             Gathered::Appends { rows, .. } => rows,
         };
         let whole = match rows.as_slice() {
@@ -208,13 +269,14 @@ impl Outbox {
         Ok(out)
     }
 
-    async fn send(&self, bucket: TableBucket, records: Vec<u8>) -> Answer<()> {
+    async fn send(&self, bucket: TableBucket, records: Vec<u8>, takes_back: bool) -> Answer<()> {
         let patience = self.cluster.settings.request_timeout;
         let timeout_ms = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
         let (table_id, partition_id) = (bucket.table.0, bucket.partition.map(|p| p.0));
         let request = if self.table.has_primary_key() {
             let part = PutKvBucketRequest { partition_id, bucket_id: bucket.bucket, records: records.into() };
-            let agg_mode = self.overwrite.then_some(OVERWRITE);
+            let overwrite = self.overwrite.then_some(PutKvRequest::OVERWRITE);
+            let agg_mode = if takes_back { Some(PutKvRequest::TAKE_BACK) } else { overwrite };
             let target_columns = self.target_columns.clone();
             let buckets_req = vec![part];
             Sealed::Put(PutKvRequest { acks: ACKS_ALL, table_id, timeout_ms, target_columns, buckets_req, agg_mode })
@@ -274,51 +336,135 @@ fn gather(queue: &mut Queue, part: Part, table: &RemoteTable, batch_bytes: usize
         },
         Part::ByKey { bytes, ends } => {
             let mut start = 0;
-            for (key_end, end) in ends {
-                let full = queue.gathered.back().is_none_or(|b| b.bytes() + (end - start) > batch_bytes);
-                if full {
+            for end in ends {
+                let joins = |b: &Gathered| {
+                    matches!(b, Gathered::ByKey(_, takes_back) if *takes_back == end.takes_back)
+                        && b.bytes() + (end.row - start) <= batch_bytes
+                };
+                if !queue.gathered.back().is_some_and(joins) {
                     let batch = KvBatchWriter::new(table.schema_id(), (-1, -1));
-                    queue.gathered.push_back(Gathered::ByKey(Box::new(batch)));
+                    queue.gathered.push_back(Gathered::ByKey(Box::new(batch), end.takes_back));
                 }
-                if let Some(Gathered::ByKey(batch)) = queue.gathered.back_mut() {
-                    let key = bytes.get(start..key_end).unwrap_or_default();
-                    let row = bytes.get(key_end..end).filter(|row| !row.is_empty());
+                if let Some(Gathered::ByKey(batch, _)) = queue.gathered.back_mut() {
+                    let key = bytes.get(start..end.key).unwrap_or_default();
+                    let row = bytes.get(end.key..end.row).filter(|row| !row.is_empty());
                     batch.push(key, row)?;
                 }
-                start = end;
+                start = end.row;
             }
         }
     }
     Ok(())
 }
 
+/// Boxed, for a bucket's sending may begin that of another.
+fn start(outbox: Arc<Outbox>, bucket: TableBucket) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    Box::pin(drain(outbox, bucket))
+}
+
 /// Sends a bucket's batches one after the other until there are none.
 async fn drain(outbox: Arc<Outbox>, bucket: TableBucket) {
     while let Some((gathered, sequence)) = outbox.next(bucket) {
         let bytes = gathered.bytes();
-        let sealing = outbox.clone();
-        // Packing takes time that the threads of sockets do not have.
-        let sealed = tokio::task::spawn_blocking(move || sealing.seal(gathered, sequence)).await;
-        let outcome = match sealed {
-            Ok(Ok(records)) => outbox.send(bucket, records).await,
-            Ok(Err(error)) => Err(error.into()),
-            Err(_) => Err(Error::internal("a defect of the client stopped the packing of rows").into()),
+        let kept = bucket.partition.map(|_| gathered.clone());
+        let outcome = match (outbox.clone().deliver(bucket, gathered, sequence).await, kept) {
+            (Err(refusal), Some(kept)) if is_partition_gone(&refusal.error) => {
+                match outbox.relocate(bucket, kept).await {
+                    Ok(()) => continue,
+                    Err(refusal) => Err(refusal),
+                }
+            }
+            (Err(refusal), _) if refusal.code == ErrorCode::TableNotExist => {
+                Err(Refusal { error: dropped(outbox.table.path()), ..refusal })
+            }
+            (outcome, _) => outcome,
         };
-        let outcome = outcome.map_err(|refusal| outbox.explained(refusal));
         outbox.settle(bucket, bytes, outcome);
     }
 }
 
 impl Outbox {
-    /// Says of a bucket that its server does not know that the table is gone.
-    fn explained(&self, refusal: Refusal) -> Refusal {
-        match refusal.code {
-            ErrorCode::TableNotExist => Refusal { error: dropped(self.table.path()), ..refusal },
-            _ => refusal,
+    async fn deliver(self: Arc<Self>, bucket: TableBucket, gathered: Gathered, sequence: i32) -> Answer<()> {
+        let sealing = self.clone();
+        let takes_back = matches!(gathered, Gathered::ByKey(_, true));
+        // Packing takes time that the threads of sockets do not have.
+        let sealed = tokio::task::spawn_blocking(move || sealing.seal(gathered, sequence)).await;
+        match sealed {
+            Ok(records) => self.send(bucket, records?, takes_back).await,
+            Err(_) => Err(Error::internal("a defect of the client stopped the packing of rows").into()),
         }
+    }
+
+    /// A bucket's partition was dropped. Rows that were not acknowledged go into the partition of the same values, which is made anew; where
+    /// it may not be, they went with the old one.
+    async fn relocate(self: &Arc<Self>, bucket: TableBucket, gathered: Gathered) -> Answer<()> {
+        let known = bucket.partition.and_then(|p| self.lock().partitions.get(&p).cloned());
+        let home = match &known {
+            Some((values, _)) => Some(create(&self.cluster, &self.table, values).await?),
+            None => None,
+        };
+        let mut state = self.lock();
+        state.gone.extend(bucket.partition);
+        let Some(old) = state.queues.get_mut(&bucket) else { return Ok(()) };
+        let rows: Vec<Gathered> = std::iter::once(gathered).chain(old.gathered.drain(..)).collect();
+        let room = std::mem::take(&mut old.room);
+        let (Some(home), Some((values, buckets))) = (home, known) else {
+            self.cluster.room.give_back(room);
+            return Ok(());
+        };
+        if home.buckets != buckets || home.partition == bucket.partition {
+            self.cluster.room.give_back(room);
+            let message = format!(
+                "partition {} was dropped and made anew with {} buckets instead of {buckets} while rows were on their way; write them again",
+                values.join("$"),
+                home.buckets
+            );
+            return Err(Error::new(ErrorKind::Conflict, Subject::Partition, message).into());
+        }
+        let place = home.bucket(&self.table, bucket.bucket);
+        state.moved.insert(bucket, place);
+        if let Some(partition) = home.partition {
+            state.learn(partition, values, buckets);
+        }
+        let queue = state.queues.entry(place).or_default();
+        queue.room += room;
+        queue.gathered.extend(rows);
+        if !std::mem::replace(&mut queue.busy, true) {
+            self.cluster.runtime.spawn(start(self.clone(), place));
+        }
+        Ok(())
     }
 }
 
 pub(crate) fn is_partition_gone(error: &Error) -> bool {
     error.kind() == ErrorKind::NotFound && error.subject() == Subject::Partition
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sluice_base::TableId;
+
+    fn bucket(partition: i64) -> TableBucket {
+        TableBucket { table: TableId(1), partition: Some(PartitionId(partition)), bucket: 0 }
+    }
+
+    #[test]
+    fn rows_of_a_partition_made_anew_stay_behind_those_of_the_dropped_one() {
+        let mut state = State::default();
+        state.learn(PartitionId(1), vec!["a".to_owned()], 1);
+        state.learn(PartitionId(2), vec!["b".to_owned()], 1);
+        state.queues.insert(bucket(1), Queue { busy: true, ..Queue::default() });
+        assert_eq!([state.queue_for(bucket(1)), state.queue_for(bucket(2))], [bucket(1), bucket(2)]);
+        state.learn(PartitionId(3), vec!["a".to_owned()], 1);
+        assert_eq!(state.queue_for(bucket(3)), bucket(1));
+        // Once those have joined the new partition's queue, rows go there by either name.
+        state.moved.insert(bucket(1), bucket(3));
+        assert_eq!([state.queue_for(bucket(1)), state.queue_for(bucket(3))], [bucket(3), bucket(3)]);
+        state.learn(PartitionId(4), vec!["a".to_owned()], 1);
+        state.queues.insert(bucket(3), Queue { busy: true, ..Queue::default() });
+        assert_eq!(state.queue_for(bucket(4)), bucket(3));
+        state.queues.insert(bucket(3), Queue::default());
+        assert_eq!(state.queue_for(bucket(4)), bucket(4));
+    }
 }

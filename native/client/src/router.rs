@@ -47,13 +47,15 @@ pub(crate) struct Router {
     types: Vec<DataType>,
     names: Vec<String>,
     known: HashMap<Vec<u8>, Home>,
+    /// The values of partitions, by their ids.
+    values: HashMap<PartitionId, Vec<String>>,
 }
 
 impl Router {
     pub(crate) fn new(table: &RemoteTable) -> Self {
         let columns = table.partition_key.iter().filter_map(|i| table.schema().columns.get(*i));
         let (names, types) = columns.map(|c| (c.name.clone(), c.data_type.clone())).unzip();
-        Self { types, names, known: HashMap::new() }
+        Self { types, names, known: HashMap::new(), values: HashMap::new() }
     }
 
     /// Forgets a partition that was dropped.
@@ -61,7 +63,12 @@ impl Router {
         self.known.retain(|_, home| home.partition != Some(partition));
     }
 
-    /// The home of each row. `columns` are the partition columns; rows that are not `wanted` have none.
+    /// The values of a partition that rows were routed to.
+    pub(crate) fn values_of(&self, partition: PartitionId) -> Option<&Vec<String>> {
+        self.values.get(&partition)
+    }
+
+    /// The home of each row. `columns` are the partition columns; `missing` says for each row what becomes of it without one.
     ///
     /// # Errors
     /// `Invalid` about `Row` for a value that names no partition; `NotFound` or `Invalid` about `Partition`; what asking gives.
@@ -71,28 +78,25 @@ impl Router {
         table: &RemoteTable,
         columns: &[ArrayRef],
         rows: usize,
-        wanted: impl Fn(usize) -> bool,
-        missing: Missing,
+        missing: impl Fn(usize) -> Missing,
     ) -> Result<Vec<Option<Home>>> {
         if !table.is_partitioned() {
             return Ok(vec![Some(Home { partition: None, buckets: table.info.bucket_count() }); rows]);
         }
         if self.known.len() > KNOWN_MAX {
             self.known.clear();
+            self.values.clear();
         }
         let types = self.types.clone();
         let bound = BoundPartition::new(&types, columns)?;
         let (mut key, mut last) = (Vec::new(), (Vec::new(), None));
         let mut homes = Vec::with_capacity(rows);
         for row in 0..rows {
-            if !wanted(row) {
-                homes.push(None);
-                continue;
-            }
             key.clear();
             let named = bound.put_key(row, &mut key).is_some();
-            if homes.is_empty() || !named || last.0 != key {
-                last = (key.clone(), self.find(cluster, table, (&bound, row), named.then_some(&key[..]), missing)?);
+            if last.1.is_none() || !named || last.0 != key {
+                let found = self.find(cluster, table, (&bound, row), named.then_some(&key[..]), missing(row))?;
+                last = (key.clone(), found);
             }
             homes.push(last.1);
         }
@@ -125,51 +129,53 @@ impl Router {
         }
         let mut found = cluster.block_on(ask(cluster, table, &values))?;
         if found.is_none() && missing == Missing::Refuse {
+            let shown: Vec<String> =
+                self.names.iter().zip(&values).map(|(name, value)| format!("{name}={value}")).collect();
             let message = format!(
-                "table {} has no partition {}, and this writer may not create it; nothing of the batch is written",
-                table.path(),
-                values.join("$")
+                "partition {} does not exist in table {}, and 'client.writer.dynamic-create-partition.enabled' = 'false' forbids to \
+                 create it; nothing of the batch is written",
+                shown.join(","),
+                table.path()
             );
             return Err(Error::not_found(Subject::Partition, message));
         }
         if found.is_none() && missing == Missing::Create {
-            found = Some(self.create(cluster, table, &values)?);
+            found = Some(cluster.block_on(create(cluster, table, &values))?);
         }
         if let (Some(home), Some(key)) = (found, key) {
             self.known.insert(key.to_vec(), home);
+            if let Some(partition) = home.partition {
+                self.values.insert(partition, values);
+            }
         }
         Ok(found)
     }
+}
 
-    /// Creates a partition and waits until its buckets are known.
-    fn create(&self, cluster: &Cluster, table: &RemoteTable, values: &[String]) -> Result<Home> {
-        let pairs = self.names.iter().zip(values);
-        let pairs = pairs.map(|(key, value)| KeyValue { key: key.clone(), value: value.clone() });
-        let request = CreatePartitionRequest {
-            table_path: crate::cluster::wire_path(table.path()),
-            partition_spec: PartitionSpec { partition_key_values: pairs.collect() },
-            ignore_if_not_exists: true,
-        };
-        cluster.block_on(async {
-            let begun = Instant::now();
-            let _: CreatePartitionResponse = cluster.ask(To::Coordinator, ApiKey::CreatePartition, &request).await?;
-            let mut pause = PAUSE_MIN;
-            loop {
-                if let Some(home) = ask(cluster, table, values).await? {
-                    return Ok(home);
-                }
-                if begun.elapsed() >= cluster.settings.request_timeout {
-                    let message = format!(
-                        "partition {} of table {} was created, but its buckets are not there yet",
-                        values.join("$"),
-                        table.path()
-                    );
-                    return Err(Error::new(ErrorKind::Busy, Subject::Partition, message));
-                }
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(PAUSE_MAX);
-            }
-        })
+/// Creates a partition, if it is not there, and waits until its buckets are known.
+pub(crate) async fn create(cluster: &Cluster, table: &RemoteTable, values: &[String]) -> Answer<Home> {
+    let pairs = table.info.descriptor.partition_key.iter().zip(values);
+    let pairs = pairs.map(|(key, value)| KeyValue { key: key.clone(), value: value.clone() });
+    let request = CreatePartitionRequest {
+        table_path: crate::cluster::wire_path(table.path()),
+        partition_spec: PartitionSpec { partition_key_values: pairs.collect() },
+        ignore_if_not_exists: true,
+    };
+    let begun = Instant::now();
+    let _: CreatePartitionResponse = cluster.ask(To::Coordinator, ApiKey::CreatePartition, &request).await?;
+    let mut pause = PAUSE_MIN;
+    loop {
+        if let Some(home) = ask(cluster, table, values).await? {
+            return Ok(home);
+        }
+        if begun.elapsed() >= cluster.settings.request_timeout {
+            let shown = values.join("$");
+            let message =
+                format!("partition {shown} of table {} was created, but its buckets are not there yet", table.path());
+            return Err(Error::new(ErrorKind::Busy, Subject::Partition, message).into());
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(PAUSE_MAX);
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) const SERVERS: &str = "bootstrap.servers";
 const REQUEST_TIMEOUT: &str = "client.request-timeout";
 const CONNECT_TIMEOUT: &str = "client.connect-timeout";
 const BATCH_BYTES: &str = "client.writer.batch-size";
+const REQUEST_BYTES: &str = "client.writer.request-max-size";
 const BUFFER_BYTES: &str = "client.writer.buffer.memory-size";
 const FETCH_BYTES: &str = "client.scanner.log.fetch.max-bytes";
 const FETCH_BUCKET_BYTES: &str = "client.scanner.log.fetch.max-bytes-for-bucket";
@@ -19,6 +20,9 @@ const MECHANISM: &str = "client.security.sasl.mechanism";
 const USERNAME: &str = "client.security.sasl.username";
 const PASSWORD: &str = "client.security.sasl.password";
 const JAAS: &str = "client.security.sasl.jaas.config";
+/// Options of a catalog that are not for the store; beside them those that begin with one of the prefixes.
+const CATALOG_KEYS: &[&str] = &["type", SERVERS, "default-database", "property-version"];
+const CATALOG_PREFIXES: &[&str] = &["client.", "paimon.", "iceberg.", "lance.", "hudi."];
 
 /// A host and a port.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -57,6 +61,7 @@ pub(crate) struct Settings {
     pub(crate) request_timeout: Duration,
     pub(crate) connect_timeout: Duration,
     pub(crate) batch_bytes: usize,
+    pub(crate) row_bytes_max: usize,
     pub(crate) buffer_bytes: usize,
     pub(crate) fetch_bytes: i32,
     pub(crate) fetch_bucket_bytes: i32,
@@ -107,11 +112,20 @@ impl Settings {
             }
         };
         let number = |bytes: usize| i32::try_from(bytes).unwrap_or(i32::MAX);
+        let servers = servers(options.get(SERVERS).map_or("", String::as_str))?;
+        if let Some(key) = options.keys().find(|key| !is_of_a_catalog(key)) {
+            let message = format!(
+                "option '{key}' is for an embedded store: the store behind '{SERVERS}' = 'host:port' has its settings from its \
+                 server's configuration, so give it there"
+            );
+            return Err(invalid(message));
+        }
         Ok(Self {
-            servers: servers(options.get(SERVERS).map_or("", String::as_str))?,
+            servers,
             request_timeout: duration(REQUEST_TIMEOUT, Duration::from_secs(30))?,
             connect_timeout: duration(CONNECT_TIMEOUT, Duration::from_secs(120))?,
             batch_bytes: size(BATCH_BYTES, 2 << 20)?.min(32 << 20),
+            row_bytes_max: size(REQUEST_BYTES, 10 << 20)?.min(64 << 20),
             buffer_bytes: size(BUFFER_BYTES, 64 << 20)?,
             fetch_bytes: number(size(FETCH_BYTES, 16 << 20)?),
             fetch_bucket_bytes: number(size(FETCH_BUCKET_BYTES, 1 << 20)?),
@@ -120,6 +134,10 @@ impl Settings {
             own_requests: true,
         })
     }
+}
+
+fn is_of_a_catalog(key: &str) -> bool {
+    CATALOG_KEYS.contains(&key) || CATALOG_PREFIXES.iter().any(|prefix| key.starts_with(prefix))
 }
 
 fn security(options: &BTreeMap<String, String>) -> Result<Security> {
@@ -188,6 +206,8 @@ mod tests {
             (&[(SERVERS, "a:1"), (PROTOCOL, "SASL"), (MECHANISM, "GSSAPI")], "only PLAIN"),
             (&[(SERVERS, "a:1"), (REQUEST_TIMEOUT, "soon")], REQUEST_TIMEOUT),
             (&[(SERVERS, "a:1"), (BATCH_BYTES, "0")], BATCH_BYTES),
+            (&[(SERVERS, "a:1"), ("log.flush.policy", "os")], "'log.flush.policy' is for an embedded store"),
+            (&[(SERVERS, "a:1"), ("datalake.paimon.warehouse", "/l")], "server's configuration"),
         ] {
             let error = settings(pairs).unwrap_err();
             assert_eq!(error.subject(), Subject::Option);

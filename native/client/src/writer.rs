@@ -2,7 +2,7 @@
 
 use crate::calls;
 use crate::cluster::{Cluster, To};
-use crate::outbox::{Outbox, Part};
+use crate::outbox::{Ends, Outbox, Part};
 use crate::router::{Home, Missing, Router};
 use crate::table::{RemoteTable, batch_of, pick};
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array, new_null_array};
@@ -23,7 +23,7 @@ use std::time::Duration;
 const ROOM_WAIT: Duration = Duration::from_secs(1);
 
 /// Keys and rows one after the other, and where each key and row ends.
-type Encoded = (Vec<u8>, Vec<(usize, usize)>);
+type Encoded = (Vec<u8>, Vec<Ends>);
 
 /// An open writer.
 pub(crate) struct RemoteWriter {
@@ -41,6 +41,8 @@ pub(crate) struct RemoteWriter {
     key: Option<KeyEncoder>,
     bucket_key: Option<KeyEncoder>,
     missing: Missing,
+    /// Whether the table takes rows back instead of deleting them.
+    takes_back: bool,
     /// Which bucket gets the next rows that have no home.
     turn: usize,
     written: (u64, u64),
@@ -61,7 +63,7 @@ impl RemoteWriter {
         let targets = order.iter().enumerate().filter(|(_, at)| partial && at.is_some());
         let targets = targets.map(|(i, _)| i32::try_from(i).unwrap_or(i32::MAX)).collect();
         let request = InitWriterRequest { table_path: vec![crate::cluster::wire_path(table.path())] };
-        let told: InitWriterResponse = cluster.block_on(cluster.ask(To::Any, ApiKey::InitWriter, &request))?;
+        let told: InitWriterResponse = cluster.block_on(cluster.ask(To::Tablet, ApiKey::InitWriter, &request))?;
         let fields = table.arrow.fields().iter().map(|f| f.as_ref().clone().with_nullable(true));
         let lenient = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
         let encoder = |format, positions: &[usize]| {
@@ -69,6 +71,8 @@ impl RemoteWriter {
         };
         let key = encoder(table.key_format, &table.row_key)?;
         let bucket_key = encoder(table.bucket_format, &table.bucket_key)?;
+        let behavior = table.info.descriptor.properties.get("table.delete.behavior");
+        let takes_back = behavior.is_some_and(|b| b.trim().eq_ignore_ascii_case("retract")) && !options.overwrite;
         let table = Arc::new(table);
         let outbox = Outbox::new(cluster.clone(), table.clone(), told.writer_id, targets, options.overwrite);
         Ok(Self {
@@ -79,6 +83,7 @@ impl RemoteWriter {
             options: options.clone(),
             outbox: Arc::new(outbox),
             written: (0, 0),
+            takes_back,
             cluster,
             table,
             closed,
@@ -126,15 +131,8 @@ impl RemoteWriter {
             );
             return Err(Error::invalid(Subject::Row, message));
         }
-        let taken_back = |k: &ChangeKind| matches!(k, ChangeKind::Delete | ChangeKind::UpdateBefore);
-        let behavior = self.table.info.descriptor.properties.get("table.delete.behavior");
-        if behavior.is_some_and(|b| b.trim().eq_ignore_ascii_case("retract")) && kinds.iter().any(taken_back) {
-            let message = format!(
-                "table {} takes rows back ('table.delete.behavior' = 'retract'), which the protocol cannot carry; write to it \
-                 through an embedded store",
-                self.table.path()
-            );
-            return Err(Error::unsupported(Subject::Row, message));
+        if self.takes_back && kinds.iter().any(is_old) && !calls::are_known(&self.cluster)? {
+            return Err(calls::unknown("taking rows back ('table.delete.behavior' = 'retract')"));
         }
         for (i, (column, declared)) in rows.columns().iter().zip(&self.table.schema().columns).enumerate() {
             let is_key = self.table.primary_key.contains(&i);
@@ -143,7 +141,7 @@ impl RemoteWriter {
                 continue;
             }
             let matters = |row: usize| match kinds.get(row) {
-                Some(ChangeKind::UpdateBefore) => false,
+                Some(ChangeKind::UpdateBefore) => is_key && self.takes_back,
                 Some(ChangeKind::Delete) => is_key,
                 _ => true,
             };
@@ -222,11 +220,41 @@ impl RemoteWriter {
                 let taken = rows.columns().iter().map(|c| take(c, &positions, None));
                 taken.collect::<Result<Vec<_>, _>>().map_err(|e| Error::internal(format!("cannot pick rows: {e}")))?
             };
+            self.check_sizes(&columns, count)?;
             let size = |c: &ArrayRef| c.to_data().get_slice_memory_size().unwrap_or_else(|_| c.get_array_memory_size());
             let bytes = columns.iter().map(size).sum::<usize>().max(1);
             parts.insert(bucket, Part::Appends(strict(columns, count)?, bytes));
         }
         Ok(parts)
+    }
+
+    /// A row must fit into a request.
+    fn check_size(&self, row: usize, bytes: usize) -> Result<()> {
+        let most = self.cluster.settings.row_bytes_max;
+        if bytes <= most {
+            return Ok(());
+        }
+        let message = format!(
+            "row {row} of the batch has {bytes} bytes, the limit is {most} (option 'client.writer.request-max-size'); nothing of the \
+             batch is written"
+        );
+        Err(Error::invalid(Subject::Row, message))
+    }
+
+    /// The same for rows that are not encoded one by one: together they are mostly small enough.
+    fn check_sizes(&self, columns: &[ArrayRef], rows: usize) -> Result<()> {
+        let size = |c: &ArrayRef| c.to_data().get_slice_memory_size().unwrap_or_else(|_| c.get_array_memory_size());
+        if columns.iter().map(size).sum::<usize>() <= self.cluster.settings.row_bytes_max {
+            return Ok(());
+        }
+        let bound = self.rows.bind(columns)?;
+        let mut scratch = Vec::new();
+        for row in 0..rows {
+            scratch.clear();
+            bound.encode(row, &mut scratch);
+            self.check_size(row, scratch.len())?;
+        }
+        Ok(())
     }
 
     fn parts_by_key(
@@ -244,13 +272,21 @@ impl RemoteWriter {
             let (bytes, ends) = parts.entry(*bucket).or_default();
             keys.encode(row, bytes)?;
             let key_end = bytes.len();
-            if kinds.get(row) != Some(&ChangeKind::Delete) {
+            let takes_back = self.takes_back && kinds.get(row).is_some_and(is_old);
+            if takes_back || kinds.get(row) != Some(&ChangeKind::Delete) {
                 values.encode(row, bytes);
             }
-            ends.push((key_end, bytes.len()));
+            let start = ends.last().map_or(0, |end| end.row);
+            self.check_size(row, bytes.len() - start)?;
+            ends.push(Ends { key: key_end, row: bytes.len(), takes_back });
         }
         Ok(parts.into_iter().map(|(bucket, (bytes, ends))| (bucket, Part::ByKey { bytes, ends })).collect())
     }
+}
+
+/// Whether a row stands for what was there before.
+fn is_old(kind: &ChangeKind) -> bool {
+    matches!(kind, ChangeKind::UpdateBefore | ChangeKind::Delete)
 }
 
 /// Where each column of the table stands in the caller's batches, if there.
@@ -293,9 +329,14 @@ impl Writer for RemoteWriter {
         let rows = self.whole(batch)?;
         self.check(&rows, kinds)?;
         let columns = pick(rows.columns(), &self.table.partition_key)?;
-        let wanted = |row: usize| kinds.get(row) != Some(&ChangeKind::UpdateBefore);
+        let wanted = |row: usize| self.takes_back || kinds.get(row) != Some(&ChangeKind::UpdateBefore);
         let count = rows.num_rows();
-        let homes = self.router.route(&self.cluster, &self.table, &columns, count, wanted, self.missing)?;
+        let missing = |row: usize| match kinds.get(row) {
+            // What is not there need not be deleted.
+            Some(ChangeKind::UpdateBefore | ChangeKind::Delete) => Missing::Nowhere,
+            _ => self.missing,
+        };
+        let homes = self.router.route(&self.cluster, &self.table, &columns, count, missing)?;
         // Old images go nowhere, with or without partitions.
         let homes: Vec<Option<Home>> =
             homes.into_iter().enumerate().map(|(row, home)| home.filter(|_| wanted(row))).collect();
@@ -312,6 +353,10 @@ impl Writer for RemoteWriter {
         }
         self.written.0 += count as u64;
         self.written.1 += bytes as u64;
+        if self.missing == Missing::Create {
+            let partitions = homes.iter().flatten().filter_map(|home| Some((home.partition?, home.buckets)));
+            self.outbox.note(partitions, |partition| self.router.values_of(partition).cloned());
+        }
         self.outbox.put(parts)
     }
 

@@ -17,9 +17,6 @@ use sluice_wire::message::{
 use sluice_wire::{ErrorCode, KvBatch, ValueBatch};
 use std::time::Duration;
 
-/// How aggregating tables take a put that sets values as they are.
-const OVERWRITE: i32 = 1;
-
 /// A bucket of a table with a primary key, for a client that knows its keys' encoding.
 fn keyed(node: &Node, id: &TableBucket, api_version: i16) -> Reply<RawBucket> {
     let bucket = node.store.raw_bucket(id)?;
@@ -44,8 +41,9 @@ pub(crate) fn put(node: &Node, request: &PutKvRequest, api_version: i16) -> Vec<
         let work = |then: Box<dyn FnOnce(sluice_base::Result<()>) + Send>| {
             let bucket = keyed(node, &id, api_version)?;
             let targets = targets(&bucket.table(), &request.target_columns)?;
-            let overwrite = request.agg_mode == Some(OVERWRITE);
-            put_batch(&bucket, &part.records, (targets, overwrite), wait, then)
+            let overwrite = request.agg_mode == Some(PutKvRequest::OVERWRITE);
+            let takes_back = request.agg_mode == Some(PutKvRequest::TAKE_BACK);
+            put_batch(&bucket, &part.records, (targets, overwrite, takes_back), wait, then)
         };
         Write::begin(id, work, Some)
     };
@@ -55,7 +53,7 @@ pub(crate) fn put(node: &Node, request: &PutKvRequest, api_version: i16) -> Vec<
 fn put_batch(
     bucket: &RawBucket,
     records: &[u8],
-    (targets, overwrite): (Vec<usize>, bool),
+    (targets, overwrite, takes_back): (Vec<usize>, bool, bool),
     wait: Duration,
     then: impl FnOnce(sluice_base::Result<()>) + Send + 'static,
 ) -> Reply<i64> {
@@ -66,6 +64,7 @@ fn put_batch(
         writer: batch.writer,
         targets,
         overwrite,
+        takes_back,
         rows: rows.collect::<sluice_base::Result<_>>()?,
     };
     bucket.upsert(&sent, wait, then).map_err(|e| match (e.kind(), e.subject()) {

@@ -43,6 +43,8 @@ pub struct SentRows<'a> {
     pub targets: Vec<usize>,
     /// Whether rows replace what is there whatever the table's merge engine says.
     pub overwrite: bool,
+    /// Whether a table with `table.delete.behavior = retract` takes the rows back; any other deletes them.
+    pub takes_back: bool,
     /// Encoded keys, each with its row or, for a delete, `None`.
     pub rows: Vec<(&'a [u8], Option<&'a [u8]>)>,
 }
@@ -53,6 +55,8 @@ struct Taken {
     keys: Packed,
     values: Packed,
     kinds: Vec<ChangeKind>,
+    /// Which of them are not a key alone.
+    has_row: Vec<bool>,
 }
 
 impl RawBucket {
@@ -136,14 +140,15 @@ impl RawBucket {
                 return Err(no_primary_key(&meta));
             }
             let targets = targets(&meta, sent);
-            let merger = merger(&meta, &targets)?;
+            let merger = merger(&meta, &targets, sent.takes_back)?;
             let mut taken = take_rows(&meta, sent)?;
             let id = self.bucket.id.partition;
             let partition = meta.partitions.iter().find(|(_, info)| Some(info.id()) == id);
             check_partition(&meta, partition.map(|(name, _)| name.as_str()), &taken)?;
             let refused = |e: Error| Error::unsupported(Subject::Row, e.message());
             merger.check_kinds(&meta, &taken.kinds).map_err(refused)?;
-            row_check::not_null(&meta, taken.rows.columns(), &targets.columns, &without_deletes(&taken.kinds))?;
+            let kinds = without_deletes(&taken.kinds);
+            row_check::not_null(&meta, taken.rows.columns(), &targets.columns, &kinds, sent.takes_back)?;
             row_check::encoded_sizes(&taken.keys, &taken.values, self.context.settings.row_bytes_max)?;
             if matches!(merger.unit, Unit::Column(_)) {
                 taken.values.clear();
@@ -319,9 +324,9 @@ fn targets(meta: &TableMeta, sent: &SentRows<'_>) -> Targets {
 }
 
 /// The table's rules. A delete by key has no row that could be taken back, so it deletes where the table would do that.
-fn merger(meta: &TableMeta, targets: &Targets) -> Result<Merger> {
+fn merger(meta: &TableMeta, targets: &Targets, takes_back: bool) -> Result<Merger> {
     let mut merger = Merger::new(meta, targets)?;
-    if merger.deletes == DeleteBehavior::Retract {
+    if merger.deletes == DeleteBehavior::Retract && !takes_back {
         merger.deletes = DeleteBehavior::Allow;
     }
     Ok(merger)
@@ -384,6 +389,9 @@ fn take_rows(meta: &TableMeta, sent: &SentRows<'_>) -> Result<Taken> {
         if key.is_empty() {
             return Err(Error::invalid(Subject::Row, "a row has an empty key"));
         }
+        if sent.takes_back && row.is_none() {
+            return Err(Error::invalid(Subject::Row, "a row that is to be taken back has no values"));
+        }
         keys.push(key);
         rows.push(row.unwrap_or(&nothing)).map_err(damaged)?;
         if let Some(row) = row {
@@ -391,9 +399,10 @@ fn take_rows(meta: &TableMeta, sent: &SentRows<'_>) -> Result<Taken> {
             values.open().extend_from_slice(row);
         }
         values.close();
-        kinds.push(if row.is_some() { ChangeKind::Insert } else { ChangeKind::Delete });
+        kinds.push(if row.is_some() && !sent.takes_back { ChangeKind::Insert } else { ChangeKind::Delete });
     }
-    let taken = Taken { rows: rows.finish().map_err(damaged)?, keys, values, kinds };
+    let has_row = sent.rows.iter().map(|(_, row)| row.is_some()).collect();
+    let taken = Taken { rows: rows.finish().map_err(damaged)?, keys, values, kinds, has_row };
     check_keys(meta, &taken)?;
     Ok(taken)
 }
@@ -405,7 +414,7 @@ fn check_partition(meta: &TableMeta, partition: Option<&str>, taken: &Taken) -> 
     let key_types: Vec<_> = meta.partition_key.iter().filter_map(|i| all.get(*i).cloned()).collect();
     let columns = pick(taken.rows.columns(), &meta.partition_key)?;
     let bound = BoundPartition::new(&key_types, &columns)?;
-    for (row, _) in taken.kinds.iter().enumerate().filter(|(_, kind)| **kind != ChangeKind::Delete) {
+    for (row, _) in taken.has_row.iter().enumerate().filter(|(_, there)| **there) {
         let text = |column| bound.text(row, column).map_err(|why| Error::invalid(Subject::Row, why));
         let values = (0..key_types.len()).map(text).collect::<Result<Vec<_>>>()?;
         if values.join("$") != name {
@@ -434,7 +443,7 @@ fn check_keys(meta: &TableMeta, taken: &Taken) -> Result<()> {
     let encoder = KeyEncoder::new(meta.key_format, &key_types)?;
     let bound = encoder.bind(&key_columns)?;
     let mut expected = Vec::new();
-    for (row, _) in taken.kinds.iter().enumerate().filter(|(_, kind)| **kind != ChangeKind::Delete) {
+    for (row, _) in taken.has_row.iter().enumerate().filter(|(_, there)| **there) {
         expected.clear();
         bound.encode(row, &mut expected)?;
         if expected != taken.keys.get(row) {

@@ -6,7 +6,6 @@ use crate::packed::Packed;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType as ArrowType, Schema as ArrowSchema, SchemaRef};
 use sluice_base::{Error, Result, Subject};
-use sluice_kv::DeleteBehavior;
 use sluice_row::ChangeKind;
 use std::sync::Arc;
 
@@ -17,9 +16,14 @@ pub(crate) fn lenient(schema: &SchemaRef) -> SchemaRef {
 }
 
 /// NULL only where the table allows it, among the columns that are written. A delete needs its key only, an old image nothing, unless
-/// the table takes it back.
-pub(crate) fn not_null(meta: &TableMeta, columns: &[ArrayRef], written: &[usize], kinds: &[ChangeKind]) -> Result<()> {
-    let takes_back = meta.merging.deletes == DeleteBehavior::Retract;
+/// the writer takes it back.
+pub(crate) fn not_null(
+    meta: &TableMeta,
+    columns: &[ArrayRef],
+    written: &[usize],
+    kinds: &[ChangeKind],
+    takes_back: bool,
+) -> Result<()> {
     for (i, (column, declared)) in columns.iter().zip(&meta.schema().columns).enumerate() {
         let is_key = meta.primary_key.contains(&i);
         if !written.contains(&i) || (declared.data_type.nullable && !is_key) || column.null_count() == 0 {

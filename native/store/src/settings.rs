@@ -303,7 +303,8 @@ pub(crate) fn page() -> String {
     let mut out = String::from(
         "## Settings of a store\n\nGiven in `CREATE CATALOG … WITH (…)` beside `type` and `bootstrap.servers`. They belong to the \
          process that has the store open: a second catalog of the same process and directory joins the open store and must name the same \
-         values or none. Sizes are powers of 1024 (`64mb`), durations read like `500ms`, `10 min`, `7d`.\n\n\
+         values or none. A server's store has them from the server's configuration (`conf/server.yaml`, `-D`); a catalog over the network \
+         (`host:port`) that names one is refused, and has options of its own (`docs/server.md`). Sizes are powers of 1024 (`64mb`), durations read like `500ms`, `10 min`, `7d`.\n\n\
          | key | type | default | range | meaning |\n|---|---|---|---|---|\n",
     );
     for s in SETTINGS {

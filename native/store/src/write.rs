@@ -413,7 +413,8 @@ impl TableWriter {
         loop {
             let meta = self.table.meta.get();
             let columns = self.given.whole(batch, &meta)?;
-            row_check::not_null(&meta, &columns, &self.given.targets.columns, kinds)?;
+            let takes_back = meta.merging.deletes == DeleteBehavior::Retract;
+            row_check::not_null(&meta, &columns, &self.given.targets.columns, kinds, takes_back)?;
             if meta.has_primary_key() {
                 let rows = batch_of(&row_check::lenient(meta.arrow_schema()?), columns, batch.num_rows())?;
                 self.route(&meta, &rows, kinds)?;

@@ -150,7 +150,7 @@ fn leb128(bytes: &[u8]) -> Option<(usize, &[u8])> {
 }
 
 /// Writes a batch, as a client does.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct KvBatchWriter {
     bytes: Vec<u8>,
     count: i32,

@@ -20,6 +20,13 @@ pub struct PutKvRequest {
     pub agg_mode: Option<i32>,
 }
 
+impl PutKvRequest {
+    /// `agg_mode`: an aggregating table takes values as they are.
+    pub const OVERWRITE: i32 = 1;
+    /// `agg_mode` of our own: an aggregating table takes the rows back, each of which is whole.
+    pub const TAKE_BACK: i32 = 100;
+}
+
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct PutKvResponse {
     #[prost(message, repeated, tag = "1")]
