@@ -95,6 +95,11 @@ impl Connection for RemoteStore {
     }
 
     fn drop_database(&self, name: &str, ignore_if_missing: bool, cascade: bool) -> Result<()> {
+        // Of two refusals with one code in the protocol only a call keeps which it is.
+        if self.own()? {
+            let arguments = json!({ "name": name, "ignore_if_missing": ignore_if_missing, "cascade": cascade });
+            return change(self.cluster()?, "drop_database", &arguments);
+        }
         admin::drop_database(self.cluster()?, name, ignore_if_missing, cascade)
     }
 
@@ -123,6 +128,10 @@ impl Connection for RemoteStore {
     }
 
     fn alter_table(&self, path: &TablePath, changes: &[TableChange], ignore_if_missing: bool) -> Result<()> {
+        if self.own()? {
+            let arguments = json!({ "path": path, "changes": changes, "ignore_if_missing": ignore_if_missing });
+            return change(self.cluster()?, "alter_table", &arguments);
+        }
         admin::alter_table(self.cluster()?, path, changes, ignore_if_missing)
     }
 

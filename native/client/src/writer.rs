@@ -235,8 +235,8 @@ impl RemoteWriter {
             return Ok(());
         }
         let message = format!(
-            "row {row} of the batch has {bytes} bytes, the limit is {most} (option 'client.writer.request-max-size'); nothing of the \
-             batch is written"
+            "row {row} of the batch has {bytes} bytes, the limit is {most} (option 'client.writer.request-max-size', and the \
+             server's setting 'write.row-size-max'); nothing of the batch is written"
         );
         Err(Error::invalid(Subject::Row, message))
     }

@@ -3,6 +3,7 @@
 
 use super::piece::{Piece, RowsPiece};
 use super::state::{Shared, Token};
+use crate::outbox::is_partition_gone;
 use arrow_array::RecordBatch;
 use sluice_api::ScanStart;
 use sluice_base::{Error, ErrorKind, Offset, Result, Subject, TableBucket};
@@ -67,12 +68,16 @@ impl Sink {
         let runtime = self.shared.cluster.runtime.clone();
         runtime.spawn(async move {
             let Ok(turn) = self.shared.row_tasks.clone().acquire_owned().await else { return };
-            let (shared, token) = (self.shared.clone(), self.token);
+            let (shared, token, stop) = (self.shared.clone(), self.token, self.stop);
             let done = tokio::task::spawn_blocking(move || read(&self)).await;
             drop(turn);
             match done {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) if error.kind() == ErrorKind::Closed && error.subject() == Subject::None => {}
+                // Nothing of the partition is left to read, as when its log is being read.
+                Ok(Err(error)) if is_partition_gone(&error) && stop.is_none() => {
+                    shared.push(token, Piece::End(ScanStart::Log { offset: 0 }));
+                }
                 Ok(Err(error)) => shared.fail(token, error),
                 Err(_) => shared.fail(token, Error::internal("a defect of the client stopped a read")),
             }
