@@ -42,7 +42,8 @@ public final class ConnectorOptions {
       ConfigOptions.key("bootstrap.servers")
           .stringType()
           .noDefaultValue()
-          .withDescription("Where the store is: 'embedded:/path/to/directory' runs the engine inside this JVM.");
+          .withDescription("Where the store is: 'embedded:/path/to/directory' runs the engine inside this JVM, 'host:port' (several with commas"
+                  + " between) is that of servers.");
 
   public static final ConfigOption<String> DEFAULT_DATABASE =
       ConfigOptions.key("default-database")

@@ -46,8 +46,12 @@ public final class FlinkSession implements AutoCloseable {
     this.environment = environment;
     set("parallelism.default", Integer.toString(parallelism));
     set("table.local-time-zone", "UTC");
-    String more = options.entrySet().stream().map(e -> ", '" + e.getKey() + "'='" + e.getValue() + "'").collect(Collectors.joining());
-    run("CREATE CATALOG c WITH ('type'='fluss', 'bootstrap.servers'='embedded:" + directory + "'" + more + ")", "USE CATALOG c");
+    String address = StoreAddress.of(directory, options);
+    String more =
+        StoreAddress.ofCatalog(options).entrySet().stream()
+            .map(e -> ", '" + e.getKey() + "'='" + e.getValue() + "'")
+            .collect(Collectors.joining());
+    run("CREATE CATALOG c WITH ('type'='fluss', 'bootstrap.servers'='" + address + "'" + more + ")", "USE CATALOG c");
     DIRECTORIES.add(directory);
   }
 
@@ -93,8 +97,7 @@ public final class FlinkSession implements AutoCloseable {
   public static void assertNothingLeaks() throws Exception {
     eventually(Connection::liveHandles, 0L);
     for (Path directory : List.copyOf(DIRECTORIES)) {
-      // The last handle is gone before its store is closed; whoever opens the store then waits for that.
-      Connection.open(Map.of("bootstrap.servers", "embedded:" + directory)).close();
+      StoreAddress.close(directory);
       DIRECTORIES.remove(directory);
     }
   }

@@ -10,6 +10,7 @@ import java.util.Map;
 
 import io.sluice.flink.FlinkSession;
 import io.sluice.flink.Refusal;
+import io.sluice.flink.StoreAddress;
 import org.apache.flink.runtime.testutils.MiniClusterResourceConfiguration;
 import org.apache.flink.table.api.ValidationException;
 import org.apache.flink.table.catalog.Catalog;
@@ -120,7 +121,8 @@ final class CatalogITCase {
 
   @Test
   void catalogsOfOneStoreSeeTheSameTables() throws Exception {
-    session.run(String.format("CREATE CATALOG d WITH ('type' = 'fluss', 'bootstrap.servers' = 'embedded:%s')", directory.resolve("store")));
+    String address = StoreAddress.of(directory.resolve("store"));
+    session.run(String.format("CREATE CATALOG d WITH ('type' = 'fluss', 'bootstrap.servers' = '%s')", address));
     session.run("CREATE TABLE t (a INT)");
     assertThat(session.rows("SHOW TABLES IN d.fluss")).containsExactly("+I[t]");
     session.run("DROP CATALOG d");
@@ -193,7 +195,7 @@ final class CatalogITCase {
         .containsEntry("table.log.ttl", "1d")
         .containsEntry("my.own", "x")
         .containsEntry("table.kv.format-version", "2")
-        .containsEntry("bootstrap.servers", "embedded:" + directory.resolve("store"))
+        .containsEntry("bootstrap.servers", StoreAddress.of(directory.resolve("store")))
         .allSatisfy((key, value) -> assertThat(key).doesNotStartWith("schema."));
     assertThat(session.rows("SHOW CREATE TABLE t").toString())
         .contains("`twice` AS `amount` * 2")

@@ -11,6 +11,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 import io.sluice.flink.FlinkSession;
+import io.sluice.flink.StoreAddress;
 import io.sluice.flink.sink.RowDataSerializationSchema;
 import io.sluice.flink.sink.RowWithOp;
 import io.sluice.flink.sink.TableSerializationSchema;
@@ -139,7 +140,7 @@ final class DataStreamITCase {
 
   private <T> TableSource<T> source(String table, TableDeserializationSchema<T> schema) {
     return TableSource.<T>builder()
-        .setBootstrapServers("embedded:" + directory.resolve("store"))
+        .setBootstrapServers(StoreAddress.of(directory.resolve("store")))
         .setDatabase("fluss")
         .setTable(table)
         .setDeserializationSchema(schema);
@@ -147,7 +148,7 @@ final class DataStreamITCase {
 
   private <T> TableSink<T> sink(String table, TableSerializationSchema<T> schema) {
     return TableSink.<T>builder()
-        .setBootstrapServers("embedded:" + directory.resolve("store"))
+        .setBootstrapServers(StoreAddress.of(directory.resolve("store")))
         .setDatabase("fluss")
         .setTable(table)
         .setSerializationSchema(schema);

@@ -8,6 +8,7 @@ import java.util.Map;
 
 import io.sluice.flink.FlinkSession;
 import io.sluice.flink.Refusal;
+import io.sluice.flink.StoreAddress;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.testutils.MiniClusterResourceConfiguration;
 import org.apache.flink.table.api.TableEnvironment;
@@ -144,7 +145,7 @@ final class LakeITCase {
   @Test
   void anotherCatalogOfTheStoreNeedsNoOptionsOfTheLake() {
     session.run(String.format(ORDERS, ""), "INSERT INTO orders VALUES (1, 1.50)", "CALL sys.tier('fluss.orders')");
-    String here = "CREATE CATALOG %s WITH ('type' = 'fluss', 'bootstrap.servers' = 'embedded:" + directory.resolve("store") + "'%s)";
+    String here = "CREATE CATALOG %s WITH ('type' = 'fluss', 'bootstrap.servers' = '" + StoreAddress.of(directory.resolve("store")) + "'%s)";
     session.run(String.format(here, "d", ""));
     assertThat(session.rows("SELECT id FROM d.fluss.`orders$lake`")).containsExactly("+I[1]");
     session.run(String.format(here, "e", ", 'paimon.warehouse' = '" + directory.resolve("elsewhere") + "'"));

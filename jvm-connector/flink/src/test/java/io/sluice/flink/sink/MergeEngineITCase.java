@@ -141,7 +141,7 @@ final class MergeEngineITCase {
         Refusal.assertRefused(
             batch, "INSERT INTO " + name + " (k, w) VALUES (1, 1)", ValidationException.class, table[1], "does not support partial updates");
         Refusal.assertRefused(batch, "DELETE FROM " + name + " WHERE k = 1", UnsupportedOperationException.class, "DELETE", table[1]);
-        Refusal.assertRefused(batch, "UPDATE " + name + " SET w = 1 WHERE k = 1", UnsupportedOperationException.class, "UPDATE", table[1]);
+        Refusal.assertRefused(batch, "UPDATE " + name + " SET v = 1 WHERE k = 1", UnsupportedOperationException.class, "UPDATE", table[1]);
       }
       Refusal.assertRefused(batch, "DELETE FROM d WHERE k = 1", UnsupportedOperationException.class, "delete behavior set to 'disable'");
     }
