@@ -1,4 +1,4 @@
-use crate::fixture::{self, home, read, row, rows_of};
+use crate::fixture::{self, home, int_column, read, row, rows_of};
 use sluice_api::ScanStart;
 
 #[test]
@@ -14,6 +14,9 @@ fn a_log_gives_its_newest_rows() {
     assert_eq!(ids(3), [103, 4, 104]);
     assert_eq!(ids(0), Vec::<i32>::new());
     assert_eq!(ids(99).len(), 10);
+    let some = table.batches(0, Some(&[2, 0]), ScanStart::Limit { rows: 2 }, None);
+    let found: Vec<_> = some.iter().flat_map(|b| int_column(&b.rows, 1)).collect();
+    assert_eq!(found, [Some(4), Some(104)], "of some columns");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The first rows by key or the last rows of a log, in one request.
 
+use super::columns::Columns;
 use super::piece::{LogPiece, whole_batches};
 use super::rows::{Sink, Told};
 use crate::cluster::To;
@@ -38,7 +39,9 @@ pub(crate) fn read(sink: &Sink, rows: u64) -> Result<()> {
     let Some((length, end)) = whole_batches(&records)? else { return nothing(sink, &again) };
     let mut piece = LogPiece::new(&records, length);
     let mut from = end.saturating_sub(i64::try_from(rows).unwrap_or(i64::MAX)).max(0);
-    let context = (cluster.as_ref(), table.as_ref(), &sink.shared.columns);
+    // The request names no columns, so all of them come.
+    let columns = Columns::new(table, sink.shared.columns.wanted().clone(), false);
+    let context = (cluster.as_ref(), table.as_ref(), &columns);
     while let Some(log) = piece.next(context, &mut from, None, sink.shared.rows_max)? {
         let (base_offset, timestamp_ms) = (log.base_offset, log.timestamp_ms);
         sink.give(Told { rows: log.rows, base_offset, timestamp_ms, next: again.clone(), finished: false })?;
