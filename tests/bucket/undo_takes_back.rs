@@ -2,8 +2,8 @@
 //! is kept until it has ended.
 
 use crate::cells::{self, int, text, with_table};
-use crate::fixture::{WAIT, assert_error};
-use sluice_api::{Connection, Writer};
+use crate::fixture::{WAIT, assert_error, home};
+use sluice_api::{Connection, TableChange, Writer};
 use sluice_base::{ErrorKind, Offset, Subject};
 use sluice_testkit::Cell::Null;
 use sluice_testkit::{Cells, Deletes, Engine, Function, MergeRequest, MergeRules};
@@ -118,4 +118,31 @@ fn where_a_job_began_is_kept_over_restarts_until_all_its_parts_ended() {
         let error = again.store.producer_offsets(&crate::fixture::path("t"), &"x".repeat(101)).unwrap_err();
         assert_error(&error, ErrorKind::Invalid, Subject::Writer, &["1 to 100 bytes"]);
     });
+}
+
+#[test]
+fn where_a_job_began_in_each_partition() {
+    let mut descriptor = cells::descriptor(&rules(Deletes::Ignore));
+    descriptor.schema.primary_key = vec!["id".to_owned(), "t".to_owned()];
+    descriptor.schema.columns[3].agg_function = None;
+    descriptor.partition_key = vec!["t".to_owned()];
+    descriptor.bucket_count = Some(2);
+    let home = home();
+    let table = home.create("t", &descriptor);
+    let put = |id: i32, partition: &str| {
+        cells::put(&table, &upserts(&[vec![int(id), int(1), int(1), text(partition)]]));
+    };
+    put(1, "a");
+    let begin = |home: &crate::fixture::Home| home.store.producer_offsets(&crate::fixture::path("t"), "job").unwrap();
+    let first = begin(&home);
+    assert_eq!(first.len(), 2);
+    assert!(first.iter().all(|(b, _)| b.partition == first[0].0.partition && b.partition.is_some()), "{first:?}");
+    assert_eq!(first.iter().map(|(_, offset)| offset).sum::<Offset>(), 1);
+    put(2, "b");
+    put(1, "a");
+    assert_eq!(begin(&home), first, "a partition made since has no beginning");
+    assert_eq!(begin(&home.killed()), first);
+    let set = TableChange::Set { key: "bucket.num".to_owned(), value: "3".to_owned() };
+    let error = home.store.alter_table(&crate::fixture::path("t"), &[set], false).unwrap_err();
+    assert_error(&error, ErrorKind::Unsupported, Subject::Option, &["'bucket.num'", "'aggregation'"]);
 }

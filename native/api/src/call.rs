@@ -330,7 +330,10 @@ pub fn admin(store: &dyn Connection, operation: &str, json: &str) -> Result<Stri
         "table_stats" => answer(operation, json, |a: Path| store.table_stats(&a.path)),
         "producer_offsets" => answer(operation, json, |a: Producer| {
             let offsets = store.producer_offsets(&a.path, &a.producer)?;
-            Ok(offsets.into_iter().map(|(bucket, offset)| (bucket.bucket, offset)).collect::<Vec<_>>())
+            Ok(offsets
+                .into_iter()
+                .map(|(bucket, offset)| (bucket.partition.map(|p| p.0), bucket.bucket, offset))
+                .collect::<Vec<_>>())
         }),
         "end_producer" => {
             answer(operation, json, |a: EndProducer| store.end_producer(&a.path, &a.producer, a.part, a.parts))

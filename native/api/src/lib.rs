@@ -167,7 +167,8 @@ pub trait Connection: Send + Sync {
     /// `Closed`. An unknown lease is no error.
     fn release_snapshots(&self, buckets: &[TableBucket], lease: &str) -> Result<()>;
     /// The offsets of all of a table's buckets at which a producer (a job, by its id) began to write: those of now at its first call, the same
-    /// at every later one, whatever happened since. Kept for a day, or until the producer has ended.
+    /// at every later one, whatever happened since. Kept for a day, or until the producer has ended. Buckets of partitions made since the first
+    /// call are not among them.
     ///
     /// # Errors
     /// `NotFound` about `Table`; `Invalid` about `Writer` for an id of no or more than 100 bytes; `Io` or `Busy` about `Disk`.

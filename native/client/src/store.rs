@@ -15,7 +15,7 @@ use sluice_api::{
     AccessRule, Connection, DatabaseInfo, LakeSnapshot, Lookup, LookupOptions, OffsetSpec, PartitionInfo, RuleFilter,
     ScanOptions, Scanner, TableChange, TableInfo, TableStats, ViewInfo, WriteOptions, Writer,
 };
-use sluice_base::{Error, ErrorKind, Offset, Result, Subject, TableBucket, TableId};
+use sluice_base::{Error, ErrorKind, Offset, PartitionId, Result, Subject, TableBucket, TableId};
 use sluice_row::{DatabaseDescriptor, TableDescriptor, TablePath, ViewDescriptor};
 use sluice_wire::ApiKey;
 use sluice_wire::message::{DescribeClusterConfigsRequest, DescribeClusterConfigsResponse};
@@ -269,9 +269,11 @@ impl Connection for RemoteStore {
             return Err(unknown("remembering where a job began to write to an aggregation table"));
         }
         let id = TableId(self.table(path)?.table_id);
-        let found: Vec<(i32, Offset)> =
+        let found: Vec<(Option<i64>, i32, Offset)> =
             call(cluster, "producer_offsets", &json!({ "path": path, "producer": producer }))?;
-        let of = |(bucket, offset)| (TableBucket { table: id, partition: None, bucket }, offset);
+        let of = |(partition, bucket, offset): (Option<i64>, _, _)| {
+            (TableBucket { table: id, partition: partition.map(PartitionId), bucket }, offset)
+        };
         Ok(found.into_iter().map(of).collect())
     }
 

@@ -255,19 +255,15 @@ impl Engine {
     /// The offsets of a table's buckets at which a producer began.
     ///
     /// # Errors
-    /// `NotFound` about `Table`; `Unsupported` for one with partitions; `Invalid` about `Writer`; `Corrupt`; `Io` or `Busy` about `Disk`.
+    /// `NotFound` about `Table`; `Invalid` about `Writer`; `Corrupt`; `Io` or `Busy` about `Disk`.
     pub(crate) fn producer_offsets(&self, id: TableId, producer: &str) -> Result<Vec<(TableBucket, Offset)>> {
         let table = self.table(id)?;
-        let meta = table.meta.get();
-        if meta.is_partitioned() {
-            let what =
-                format!("table {} has partitions, for which aggregation exactly once is not supported yet", meta.path);
-            return Err(Error::unsupported(Subject::Table, what));
-        }
-        let now = || table.buckets().iter().map(|b| Ok(b.readable()?.1)).collect();
-        let offsets = self.producers.start(&self.context, id, producer, now)?;
-        let buckets = (0..).map(|bucket| TableBucket { table: id, partition: None, bucket });
-        Ok(buckets.zip(offsets).collect())
+        let now = || {
+            let mut buckets = table.buckets();
+            buckets.sort_by_key(|b| (b.id.partition, b.id.bucket));
+            buckets.iter().map(|b| Ok((b.id.clone(), b.readable()?.1))).collect()
+        };
+        self.producers.start(&self.context, id, producer, now)
     }
 
     /// Notes that a part of a producer has ended.

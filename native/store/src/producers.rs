@@ -5,7 +5,7 @@
 
 use crate::context::Context;
 use serde::{Deserialize, Serialize};
-use sluice_base::{Error, Offset, Result, Subject, TableId};
+use sluice_base::{Error, Offset, PartitionId, Result, Subject, TableBucket, TableId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,12 +25,37 @@ pub(crate) struct Producers {
 #[derive(Serialize, Deserialize)]
 struct Start {
     created_ms: i64,
-    /// By bucket number.
+    /// By bucket number; empty for a table with partitions.
     offsets: Vec<Offset>,
+    /// The same of each partition, by its id.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    partitions: BTreeMap<i64, Vec<Offset>>,
+}
+
+impl Start {
+    /// `buckets` come in the order of their numbers.
+    fn new(created_ms: i64, buckets: Vec<(TableBucket, Offset)>) -> Self {
+        let mut start = Self { created_ms, offsets: Vec::new(), partitions: BTreeMap::new() };
+        for (bucket, offset) in buckets {
+            match bucket.partition {
+                None => start.offsets.push(offset),
+                Some(partition) => start.partitions.entry(partition.0).or_default().push(offset),
+            }
+        }
+        start
+    }
+
+    fn buckets(self, table: TableId) -> Vec<(TableBucket, Offset)> {
+        let of = |partition, offsets: Vec<Offset>| {
+            (0..).zip(offsets).map(move |(bucket, offset)| (TableBucket { table, partition, bucket }, offset))
+        };
+        let partitions = self.partitions.into_iter().flat_map(|(id, offsets)| of(Some(PartitionId(id)), offsets));
+        of(None, self.offsets).chain(partitions).collect()
+    }
 }
 
 impl Producers {
-    /// The offsets at which a producer began: `now` the first time, the same ever after.
+    /// The offsets at which a producer began: those of `now` the first time, the same ever after. A partition made since is not among them.
     ///
     /// # Errors
     /// `Invalid` about `Writer` for an unfit id; `Corrupt`; `Io` or `Busy` about `Disk`.
@@ -39,22 +64,22 @@ impl Producers {
         context: &Context,
         table: TableId,
         id: &str,
-        now: impl FnOnce() -> Result<Vec<Offset>>,
-    ) -> Result<Vec<Offset>> {
+        now: impl FnOnce() -> Result<Vec<(TableBucket, Offset)>>,
+    ) -> Result<Vec<(TableBucket, Offset)>> {
         let file = file(context, table, id)?;
         let mut ended = self.lock();
         ended.remove(&(table, id.to_owned()));
         remove_old(context, file.parent().unwrap_or(&file))?;
         if context.fs.exists(&file) {
-            return Ok(read(context, &file)?.offsets);
+            return Ok(read(context, &file)?.buckets(table));
         }
-        let start = Start { created_ms: context.clock.now_ms(), offsets: now()? };
+        let start = Start::new(context.clock.now_ms(), now()?);
         let body = serde_json::to_string(&start).map_err(|e| Error::internal(format!("offsets as JSON: {e}")))?;
         if let Some(dir) = file.parent() {
             context.fs.create_dir_all(dir)?;
         }
         context.fs.replace(&file, [MAGIC, &body].concat().as_bytes())?;
-        Ok(start.offsets)
+        Ok(start.buckets(table))
     }
 
     /// Notes that part number `part` of `parts` has ended well. With the last one the offsets are forgotten.

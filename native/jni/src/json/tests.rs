@@ -67,7 +67,7 @@ fn every_operation_reaches_its_method_with_its_arguments() {
             "acquire_snapshots table 5 bucket 2 l 8",
             "[[3,40]]",
         ),
-        ("producer_offsets", &format!(r#"{{{path},"producer":"p"}}"#), "producer_offsets p", "[[2,40]]"),
+        ("producer_offsets", &format!(r#"{{{path},"producer":"p"}}"#), "producer_offsets p", "[[null,2,40]]"),
         ("end_producer", &format!(r#"{{{path},"producer":"p","part":1,"parts":2}}"#), "end_producer p 1 2", "null"),
         ("release_snapshots", r#"{"buckets":[],"lease":"l"}"#, "release_snapshots 0 l", "null"),
     ] {

@@ -2,14 +2,15 @@ package io.sluice.flink.sink;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 
 import javax.annotation.Nullable;
 
 import io.sluice.flink.StoreTable;
 import io.sluice.store.Connection;
+import io.sluice.store.ErrorKind;
 import io.sluice.store.StoreException;
 import io.sluice.store.TableWriter;
 import org.apache.flink.api.common.state.ListState;
@@ -32,10 +33,13 @@ import org.apache.flink.util.IOUtils;
  *
  * <p>State: for each bucket the offset at which it ended when all rows before a checkpoint had been written, as a list that every
  * subtask gets whole, so that it survives another parallelism. Whatever else is written to these buckets meanwhile is taken back too.
+ * A partition that the state does not know was made since; one that is gone has nothing to take back.
  */
 final class AggregateWriterOperator extends AbstractStreamOperator<RowData>
     implements OneInputStreamOperator<RowData, RowData>, BoundedOneInput {
   private static final long serialVersionUID = 1L;
+  /** Entries of the state are table, bucket, offset and, in a table with partitions, the partition. */
+  private static final int PARTITION = 3;
 
   private final StoreTable table;
   private final int[] columns;
@@ -86,8 +90,8 @@ final class AggregateWriterOperator extends AbstractStreamOperator<RowData>
         SluiceSinkWriter.open(table, columns, settings, getProcessingTimeService(), InternalSinkWriterMetricGroup.wrap(getMetricGroup()));
   }
 
-  private Map<Integer, Long> restored() throws Exception {
-    Map<Integer, Long> offsets = new TreeMap<>();
+  private Map<BucketId, Long> restored() throws Exception {
+    Map<BucketId, Long> offsets = new HashMap<>();
     for (long[] entry : state.get()) {
       if (entry[0] != baseline.tableId()) {
         throw new IOException(
@@ -96,16 +100,23 @@ final class AggregateWriterOperator extends AbstractStreamOperator<RowData>
                     + " without the savepoint.",
                 entry[0], table, baseline.tableId()));
       }
-      offsets.put((int) entry[1], entry[2]);
+      offsets.put(new BucketId(entry.length > PARTITION ? (Long) entry[PARTITION] : null, (int) entry[1]), entry[2]);
     }
     return offsets;
   }
 
   /** Brings this subtask's buckets back to where they ended. One that nobody knew has begun since. */
-  private void takeBack(Map<Integer, Long> offsets) throws IOException {
+  private void takeBack(Map<BucketId, Long> offsets) throws IOException {
     try (TableWriter undo = connection.writer(WriteRequests.open(table, columns, false))) {
-      for (int bucket : buckets) {
-        undo.undo(baseline.id(bucket).toString(), offsets.getOrDefault(bucket, 0L));
+      for (BucketId bucket : baseline.buckets(buckets)) {
+        try {
+          undo.undo(baseline.id(bucket).toString(), offsets.getOrDefault(bucket, 0L));
+        } catch (StoreException e) {
+          // Its partition was dropped this moment.
+          if (e.kind() != ErrorKind.NOT_FOUND || bucket.partition == null) {
+            throw e;
+          }
+        }
       }
       undo.flush(settings.patience);
     }
@@ -125,7 +136,14 @@ final class AggregateWriterOperator extends AbstractStreamOperator<RowData>
   public void snapshotState(StateSnapshotContext context) throws Exception {
     super.snapshotState(context);
     List<long[]> entries = new ArrayList<>();
-    baseline.now(buckets).forEach((bucket, offset) -> entries.add(new long[] {baseline.tableId(), bucket, offset}));
+    baseline
+        .now(buckets)
+        .forEach(
+            (id, offset) ->
+                entries.add(
+                    id.partition == null
+                        ? new long[] {baseline.tableId(), id.bucket, offset}
+                        : new long[] {baseline.tableId(), id.bucket, offset, id.partition}));
     state.update(entries);
   }
 

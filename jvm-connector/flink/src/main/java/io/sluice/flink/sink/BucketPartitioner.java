@@ -12,7 +12,7 @@ import org.apache.flink.table.data.RowData;
 
 /**
  * Sends all rows of a bucket to one subtask, so that rows of one key that come from one place stay in order. The same bucket of another
- * partition goes elsewhere.
+ * partition goes elsewhere, unless a subtask is to be known by bucket number alone.
  */
 final class BucketPartitioner extends StreamPartitioner<RowData> {
   private static final long serialVersionUID = 1L;
@@ -23,10 +23,13 @@ final class BucketPartitioner extends StreamPartitioner<RowData> {
   private final BucketHash hash;
   @Nullable private final BucketHash partitionHash;
 
-  BucketPartitioner(StoreTable table) {
+  /**
+   * @param spreadPartitions whether buckets of one number are dealt out by partition; else subtask {@code bucket % subtasks} has them all
+   */
+  BucketPartitioner(StoreTable table, boolean spreadPartitions) {
     this.hash = new BucketHash(table.rowType(), table.bucketKey(), table.bucketCount());
     int[] partitionKey = table.partitionKeys().stream().mapToInt(table.rowType()::getFieldIndex).toArray();
-    this.partitionHash = partitionKey.length == 0 ? null : new BucketHash(table.rowType(), partitionKey, PARTITION_SHIFTS);
+    this.partitionHash = partitionKey.length == 0 || !spreadPartitions ? null : new BucketHash(table.rowType(), partitionKey, PARTITION_SHIFTS);
   }
 
   @Override

@@ -225,7 +225,7 @@ public final class SluiceTableSink
       int subtasks = parallelism.orElse(input.getParallelism());
       boolean byBucket = Distribution.byBucket(mode, table, subtasks == input.getParallelism());
       SluiceSink sink = new SluiceSink(table, columns, settings);
-      DataStreamSink<RowData> output = (byBucket ? byBucket(input) : input).sinkTo(sink).name("fluss " + table);
+      DataStreamSink<RowData> output = (byBucket ? byBucket(input, true) : input).sinkTo(sink).name("fluss " + table);
       context.generateUid("writer").ifPresent(output::uid);
       output.setParallelism(subtasks);
       return output;
@@ -236,7 +236,7 @@ public final class SluiceTableSink
       refuseMaterializer(input);
       int subtasks = parallelism.orElse(input.getParallelism());
       SingleOutputStreamOperator<RowData> written =
-          byBucket(input)
+          byBucket(input, false)
               .transform("fluss " + table, input.getType(), new AggregateWriterOperator(table, columns, settings, producerId))
               .setParallelism(subtasks);
       context.generateUid("writer").ifPresent(written::uid);
@@ -259,9 +259,9 @@ public final class SluiceTableSink
       }
     }
 
-    private DataStream<RowData> byBucket(DataStream<RowData> input) {
-      return new DataStream<>(
-          input.getExecutionEnvironment(), new PartitionTransformation<>(input.getTransformation(), new BucketPartitioner(table)));
+    private DataStream<RowData> byBucket(DataStream<RowData> input, boolean spreadPartitions) {
+      BucketPartitioner partitioner = new BucketPartitioner(table, spreadPartitions);
+      return new DataStream<>(input.getExecutionEnvironment(), new PartitionTransformation<>(input.getTransformation(), partitioner));
     }
 
     @Override

@@ -41,7 +41,7 @@ final class AggregateOnceITCase {
   }
 
   /** Sums 1 to {@link #ROWS} into ten keys with a job that fails three times. */
-  private void runFailingJob(Configuration configuration, boolean afterCheckpoint) {
+  private void runFailingJob(Configuration configuration, boolean afterCheckpoint, boolean partitioned) {
     configuration.setString("restart-strategy.type", "fixed-delay");
     configuration.setString("restart-strategy.fixed-delay.attempts", "10");
     configuration.setString("restart-strategy.fixed-delay.delay", "50ms");
@@ -50,7 +50,9 @@ final class AggregateOnceITCase {
     StreamTableEnvironment tables = StreamTableEnvironment.create(streams);
     session = FlinkSession.over(tables, directory, 2);
     session.run(
-        "CREATE TABLE t (k INT, s BIGINT, n BIGINT, m BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket.num' = '3',"
+        "CREATE TABLE t (k INT, p STRING, s BIGINT, n BIGINT, m BIGINT, PRIMARY KEY (k, p) NOT ENFORCED)"
+            + (partitioned ? " PARTITIONED BY (p)" : "")
+            + " WITH ('bucket.num' = '3',"
             + " 'table.merge-engine' = 'aggregation', 'fields.s.agg' = 'sum', 'fields.n.agg' = 'sum', 'fields.m.agg' = 'max')");
     DataStream<Row> rows =
         streams
@@ -61,11 +63,12 @@ final class AggregateOnceITCase {
             .returns(Types.ROW_NAMED(new String[] {"k", "s", "n", "m"}, Types.INT, Types.LONG, Types.LONG, Types.LONG));
     tables.createTemporaryView("src", tables.fromDataStream(rows));
     FailingMap.failures.set(0);
-    session.run("INSERT INTO t SELECT k, s, n, m FROM src");
+    // Partitions come to be all along.
+    session.run("INSERT INTO t SELECT k, CAST(m / 1500 AS STRING), s, n, m FROM src");
     assertThat(FailingMap.failures.get()).isEqualTo(FailingMap.FAILURES);
     try (FlinkSession reader = FlinkSession.batch(directory, 2)) {
       assertThat(reader.rows("SELECT COUNT(*), SUM(s), SUM(n), MAX(m) FROM t"))
-          .containsExactly("+I[10, " + ROWS * (ROWS + 1) / 2 + ", " + ROWS + ", " + ROWS + "]");
+          .containsExactly("+I[41, " + ROWS * (ROWS + 1) / 2 + ", " + ROWS + ", " + ROWS + "]");
     }
   }
 
@@ -73,12 +76,24 @@ final class AggregateOnceITCase {
   void failuresAfterCheckpointsCountNothingTwice() {
     Configuration configuration = new Configuration();
     configuration.setString("execution.checkpointing.interval", "100ms");
-    runFailingJob(configuration, true);
+    runFailingJob(configuration, true, false);
+  }
+
+  @Test
+  void failuresCountNothingTwiceInAnyPartition() {
+    Configuration configuration = new Configuration();
+    configuration.setString("execution.checkpointing.interval", "100ms");
+    runFailingJob(configuration, true, true);
+  }
+
+  @Test
+  void failuresBeforeTheFirstCheckpointCountNothingTwiceInAnyPartition() {
+    runFailingJob(new Configuration(), false, true);
   }
 
   @Test
   void failuresBeforeTheFirstCheckpointCountNothingTwice() {
-    runFailingJob(new Configuration(), false);
+    runFailingJob(new Configuration(), false, false);
   }
 
   /** Fails now and then, with or without a checkpoint since the last failure. */
