@@ -39,7 +39,7 @@ pub fn descriptor(rules: &MergeRules) -> TableDescriptor {
     columns[3] = fixture::column("t", TypeRoot::String);
     let mut options: Vec<(&str, &str)> = Vec::new();
     match &rules.engine {
-        Engine::LastRow => {}
+        Engine::LastRow | Engine::Groups(_) => {}
         Engine::FirstRow => options.push(("table.merge-engine", "first_row")),
         Engine::Versioned(column) => options
             .extend([("table.merge-engine", "versioned"), ("table.merge-engine.versioned.ver-column", NAMES[*column])]),
@@ -61,6 +61,13 @@ pub fn descriptor(rules: &MergeRules) -> TableDescriptor {
     }
     let mut descriptor = fixture::of(columns, &["id"]);
     descriptor.properties = fixture::options(&options);
+    if let Engine::Groups(groups) = &rules.engine {
+        for (version, columns) in groups {
+            let names: Vec<&str> = columns.iter().map(|c| NAMES[*c]).collect();
+            let key = format!("fields.{}.sequence-group", NAMES[*version]);
+            descriptor.custom_properties.insert(key, names.join(", "));
+        }
+    }
     descriptor
 }
 

@@ -58,6 +58,8 @@ fn rules() -> impl Strategy<Value = MergeRules> {
         (number.clone(), number, word).prop_map(|(a, b, t)| Engine::Aggregation(vec![LastPresent, a, b, t]));
     let engine = prop_oneof![
         3 => Just(Engine::LastRow),
+        2 => Just(Engine::Groups(vec![(1, vec![2])])),
+        2 => Just(Engine::Groups(vec![(2, vec![3, 1])])),
         1 => Just(Engine::FirstRow),
         2 => (1..3_usize).prop_map(Engine::Versioned),
         5 => aggregation,
@@ -101,8 +103,20 @@ impl Run {
     }
 
     fn write(&mut self, mut request: MergeRequest, flush: bool) {
-        if matches!(self.rules.engine, Engine::FirstRow | Engine::Versioned(_)) {
-            request.targets = None;
+        match (&self.rules.engine, &mut request.targets) {
+            (Engine::FirstRow | Engine::Versioned(_), targets) => *targets = None,
+            (Engine::Groups(groups), Some(targets)) => {
+                // A group is written whole or not at all.
+                for (version, columns) in groups {
+                    let group = || columns.iter().chain([version]);
+                    if group().any(|c| targets.contains(c)) {
+                        let missing: Vec<usize> = group().filter(|c| !targets.contains(c)).copied().collect();
+                        targets.extend(missing);
+                    }
+                }
+                targets.sort_unstable();
+            }
+            _ => {}
         }
         let table = self.home.table("t");
         let mut writer = cells::writer(&table, request.targets.as_deref()).unwrap();

@@ -176,3 +176,34 @@ fn old_rows_and_old_writers_after_a_column_was_added() {
         });
     }
 }
+
+/// `a` is the version of `b`; `t` follows none.
+#[test]
+fn a_group_keeps_its_version_when_it_is_deleted() {
+    let rules = MergeRules { engine: Engine::Groups(vec![(1, vec![2])]), ..PLAIN };
+    with_table(&rules, |_, table| {
+        cells::put(table, &part(&[0, 1, 2], vec![(true, vec![int(1), int(5), int(50), Null])]));
+        cells::put(table, &part(&[0, 3], vec![(true, vec![int(1), Null, Null, text("x")])]));
+        let end = table.end(0);
+        // Too late, for rows and for deletes.
+        let late = vec![int(1), int(4), int(40), Null];
+        cells::put(table, &part(&[0, 1, 2], vec![(true, late.clone()), (false, late)]));
+        assert_eq!(cells::log(table).last().map(|l| l.offset), Some(end - 1), "what changes nothing is not logged");
+        cells::put(table, &part(&[0, 1, 2], vec![(false, vec![int(1), int(6), int(50), Null])]));
+        cells::put(table, &part(&[0, 1, 2], vec![(true, vec![int(1), int(5), int(55), Null])]));
+        assert_eq!(cells::current(table)[&int(1)], [int(1), int(6), Null, text("x")]);
+        // A key alone cannot be too late.
+        cells::put(table, &part(&[0, 1, 2], vec![(true, vec![int(1), int(7), int(70), Null])]));
+        cells::put(table, &part(&[0, 1, 2], vec![(false, vec![int(1), Null, Null, Null])]));
+        assert_eq!(cells::current(table)[&int(1)], [int(1), int(7), Null, text("x")]);
+        cells::put(table, &part(&[0, 3], vec![(false, vec![int(1), Null, Null, Null])]));
+        assert!(cells::current(table).is_empty(), "a version alone keeps no row");
+        let error = cells::writer(table, Some(&[0, 2])).err().unwrap();
+        assert_error(
+            &error,
+            ErrorKind::Invalid,
+            Subject::Column,
+            &["'b'", "follows the version in column 'a'", "must write 'a'"],
+        );
+    });
+}

@@ -162,3 +162,43 @@ fn functions_and_engines_cannot_be_altered() {
     let e = home.alter("t", &[TableChange::AddColumn { column: added }]).unwrap_err();
     assert_error(&e, Invalid, Subject::Option, &["Data type for sum column", "'worse'"]);
 }
+
+#[test]
+fn sequence_groups_that_make_no_sense_are_named() {
+    let home = home();
+    let columns = || {
+        let mut must = column("must", int());
+        must.data_type.nullable = false;
+        vec![column("id", int()), column("v", int()), column("a", string()), column("b", string()), must]
+    };
+    let keyed = |pairs: &[(&str, &str)]| with(of(columns(), &["id"]), pairs);
+    let cases: &[(Options, &[&str])] = &[
+        (&[("fields.nope.sequence-group", "a")], &["'fields.nope.sequence-group' = 'a'", "does not have"]),
+        (&[("fields.a.sequence-group", "b")], &["'fields.a.sequence-group' = 'b'", "a version must be", "STRING"]),
+        (&[("fields.v.sequence-group", "a,")], &["names ''", "does not have"]),
+        (&[("fields.v.sequence-group", "a, a")], &["'a' more than once"]),
+        (&[("fields.v.sequence-group", "v")], &["'v' more than once"]),
+        (&[("fields.v.sequence-group", "id")], &["'id' is part of the primary key"]),
+        (&[("fields.id.sequence-group", "a")], &["'id' is part of the primary key"]),
+        (&[("fields.v.sequence-group", "must")], &["'must' is NOT NULL", DELETES, "ignore or disable"]),
+        (&[("fields.v.sequence-group", "a"), ("fields.must.sequence-group", "b, a")], &["'a' is in more than one"]),
+        (&[("fields.v.sequence-group", "a"), (ENGINE, "first_row")], &["does not go with 'table.merge-engine'"]),
+        (&[("fields.v.sequence-group", "a"), (ENGINE, "aggregation")], &["fields.v.sequence-group"]),
+    ];
+    for (pairs, parts) in cases {
+        let e = home.create("t", &keyed(pairs)).unwrap_err();
+        assert_error(&e, Invalid, Subject::Option, parts);
+    }
+    let e = home.create("t", &with(of(columns(), &[]), &[("fields.v.sequence-group", "a")])).unwrap_err();
+    assert_error(&e, Invalid, Subject::Option, &["only supported for tables with a primary key"]);
+    let fine = [("fields.must.sequence-group", "a"), ("fields.v.sequence-group", " b ")];
+    home.create("t", &keyed(&fine)).unwrap();
+    home.create("u", &keyed(&[("fields.v.sequence-group", "must"), (DELETES, "ignore")])).unwrap();
+    for change in [
+        TableChange::Set { key: "fields.v.sequence-group".to_owned(), value: "b, a".to_owned() },
+        TableChange::Reset { key: "fields.v.sequence-group".to_owned() },
+    ] {
+        let e = home.alter("t", &[change]).unwrap_err();
+        assert_error(&e, Unsupported, Subject::Option, &["'fields.v.sequence-group'", "not supported to alter"]);
+    }
+}

@@ -261,7 +261,7 @@ impl Engine {
         let now = || {
             let mut buckets = table.buckets();
             buckets.sort_by_key(|b| (b.id.partition, b.id.bucket));
-            buckets.iter().map(|b| Ok((b.id.clone(), b.readable()?.1))).collect()
+            buckets.iter().map(|b| Ok((b.id, b.readable()?.1))).collect()
         };
         self.producers.start(&self.context, id, producer, now)
     }

@@ -22,6 +22,8 @@ pub type Cells = Vec<Cell>;
 #[expect(missing_docs, reason = "each name is its own description")]
 pub enum Engine {
     LastRow,
+    /// Each group is the column of its version and the columns that follow it.
+    Groups(Vec<(usize, Vec<usize>)>),
     FirstRow,
     /// By the version in this column.
     Versioned(usize),
@@ -139,7 +141,17 @@ impl MergeModel {
         match &self.rules.engine {
             Engine::FirstRow => None,
             Engine::Versioned(c) => (row[*c] >= before[*c]).then(|| Some(row.clone())),
-            Engine::LastRow if targets.len() == 1 => None,
+            Engine::LastRow | Engine::Groups(_) if targets.len() == 1 => None,
+            Engine::Groups(groups) => {
+                let stale: Vec<usize> = groups
+                    .iter()
+                    .filter(|(version, _)| targets.contains(version) && row[*version] < before[*version])
+                    .flat_map(|(version, columns)| columns.iter().chain([version]).copied())
+                    .collect();
+                let written = |i: usize| i != 0 && targets.contains(&i) && !stale.contains(&i);
+                let cell = |i: usize| if written(i) { row[i].clone() } else { before[i].clone() };
+                (1..row.len()).any(written).then(|| Some((0..row.len()).map(cell).collect()))
+            }
             engine => {
                 let cell = |i: usize| match engine {
                     _ if !targets.contains(&i) || i == 0 => before[i].clone(),
@@ -155,6 +167,23 @@ impl MergeModel {
     fn delete(&self, before: &Option<Cells>, row: &Cells, targets: &[usize]) -> Option<Option<Cells>> {
         let before = before.as_ref()?;
         let written = |i: usize| i != 0 && targets.contains(&i);
+        if let (Engine::Groups(groups), Deletes::Allow) = (&self.rules.engine, self.rules.deletes) {
+            let mut after = before.clone();
+            let mut changes = false;
+            for i in (1..after.len()).filter(|i| written(*i)) {
+                let version = groups.iter().find(|(v, columns)| *v == i || columns.contains(&i)).map(|(v, _)| *v);
+                let counts = version.is_none_or(|v| row[v] == Cell::Null || row[v] >= before[v]);
+                changes |= counts;
+                match version {
+                    Some(v) if v == i => after[i] = before[i].clone().max(row[i].clone()),
+                    _ if counts => after[i] = Cell::Null,
+                    _ => {}
+                }
+            }
+            let is_version = |i: &usize| groups.iter().any(|(v, _)| v == i);
+            let empty = (1..after.len()).filter(|i| !is_version(i)).all(|i| after[i] == Cell::Null);
+            return if empty { Some(None) } else { changes.then_some(Some(after)) };
+        }
         match self.rules.deletes {
             Deletes::Ignore => None,
             Deletes::Allow => {

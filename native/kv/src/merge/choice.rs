@@ -81,8 +81,8 @@ pub(super) fn replace(steps: &[Step], incoming: &ArrayRef, old: &ArrayRef) -> Re
     for (row, step) in steps.iter().enumerate() {
         let pick = match (step.effect, step.prior) {
             (Effect::Merge, _) => new(row),
-            (Effect::Retract, Prior::Old(at)) => before(at as usize),
-            (Effect::Retract, Prior::Row(at)) => picks.get(at as usize).copied().flatten(),
+            (Effect::Retract | Effect::Stay, Prior::Old(at)) => before(at as usize),
+            (Effect::Retract | Effect::Stay, Prior::Row(at)) => picks.get(at as usize).copied().flatten(),
             _ => None,
         };
         picks.push(pick);

@@ -26,6 +26,8 @@ pub enum Effect {
     Retract,
     /// A partial delete: the columns that it writes become NULL.
     Clear,
+    /// The value that is there stays, though others of its row change.
+    Stay,
 }
 
 /// One incoming row.
@@ -109,6 +111,7 @@ pub(super) fn walk<T: Copy>(
         };
         let value = match step.effect {
             Effect::Skip | Effect::Clear => None,
+            Effect::Stay => state,
             Effect::Merge => match (state, incoming(row)) {
                 (Some(state), Some(value)) => Some(merge(state, value)?),
                 (state, value) => state.or(value),

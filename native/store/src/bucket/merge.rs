@@ -4,6 +4,7 @@
 //! once per key, all together.
 
 use super::Upsert;
+use super::groups::Groups;
 use super::merger::{Columns, Image, Merger};
 use super::version::Versions;
 use crate::packed::Packed;
@@ -153,12 +154,14 @@ impl Merge {
         batch: &Upsert<'_>,
         rows: &[u32],
         old: &RecordBatch,
+        groups: &mut Groups,
     ) -> Result<Vec<Step>> {
         let Self { keys, key_of_row, changes, .. } = self;
         let mut steps: Vec<Step> = Vec::with_capacity(rows.len());
         let mut bare: Vec<bool> = Vec::with_capacity(rows.len());
         for ((at, &row), &key) in (0_u32..).zip(rows).zip(key_of_row.iter()) {
             let Some(key) = keys.get_mut(key as usize) else {
+                groups.push(at, ChangeKind::UpdateBefore, Prior::Absent);
                 steps.push(Step { prior: Prior::Absent, effect: Effect::Skip });
                 bare.push(true);
                 continue;
@@ -177,14 +180,18 @@ impl Merge {
                 }
                 Prior::Row(at) => bare.get(at as usize).copied().unwrap_or(true),
             };
+            let (counts, keeps) = groups.push(at, batch.kind(row), prior);
+            let stale = !columns.groups.is_empty() && columns.plain.is_empty() && !counts;
+            let goes = is_bare && !keeps;
             let effect = match (batch.kind(row), prior) {
-                (ChangeKind::Delete, prior) => columns.delete(merger.deletes, prior, is_bare)?,
-                (_, Prior::Old(_) | Prior::Row(_)) if columns.key_only => Effect::Skip,
+                (ChangeKind::Delete, _) if stale && !goes => Effect::Skip,
+                (ChangeKind::Delete, prior) => columns.delete(merger.deletes, prior, goes)?,
+                (_, Prior::Old(_) | Prior::Row(_)) if columns.key_only || stale => Effect::Skip,
                 _ => Effect::Merge,
             };
             match effect {
                 Effect::Skip
-                    if batch.kind(row) == ChangeKind::Delete && columns.removes(merger.deletes, prior, is_bare) =>
+                    if batch.kind(row) == ChangeKind::Delete && columns.removes(merger.deletes, prior, goes) =>
                 {
                     key.now = changes.delete(key.now);
                 }

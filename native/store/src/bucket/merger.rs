@@ -1,6 +1,7 @@
 //! How one writer's rows are merged: the table's engine, narrowed to the columns that the writer writes.
 
 use crate::TableMeta;
+use crate::ddl::sequence_group::SequenceGroup;
 use sluice_base::{Error, Result, Subject};
 use sluice_kv::{ColumnFold, DeleteBehavior, Effect, MergeEngine, Prior};
 use sluice_row::ChangeKind;
@@ -37,8 +38,12 @@ pub(crate) enum Unit {
 #[derive(Debug)]
 pub(crate) struct Columns {
     pub(crate) folds: Vec<ColumnFold>,
-    /// Columns that a partial writer leaves to others.
+    /// Columns that a partial writer leaves to others, without those that are only the versions of some.
     pub(super) others: Vec<usize>,
+    /// Groups of written columns that follow a version of their own.
+    pub(super) groups: Vec<SequenceGroup>,
+    /// Written columns outside the key that are in no group.
+    pub(super) plain: Vec<usize>,
     /// A written column that can never be NULL, which a partial delete cannot clear.
     pub(super) not_null: Option<String>,
     /// Only the key is written, and no function is asked: a key that is there stays as it is.
@@ -68,7 +73,8 @@ impl Merger {
             true => (MergeEngine::LastRow, DeleteBehavior::Allow),
             false => (meta.merging.engine, meta.merging.deletes),
         };
-        let by_row = !targets.partial && engine != MergeEngine::Aggregation;
+        let grouped = !targets.overwrites && !meta.merging.groups.is_empty();
+        let by_row = !targets.partial && !grouped && engine != MergeEngine::Aggregation;
         let unit = if by_row { Unit::Row(engine) } else { Unit::Column(Columns::new(meta, targets, engine)?) };
         let image = match (meta.merging.full_image, &unit) {
             (true, _) => Image::Full,
@@ -159,13 +165,20 @@ impl Columns {
             _ => ColumnFold::Replace,
         };
         let folds: Vec<ColumnFold> = (0..columns.len()).map(fold).collect();
+        let groups = if targets.overwrites { Vec::new() } else { written_groups(meta, targets)? };
+        let in_group = |i: &usize| groups.iter().any(|g| g.version == *i || g.columns.contains(i));
+        let is_version = |i: &usize| meta.merging.groups.iter().any(|g| g.version == *i);
+        let others = others.into_iter().filter(|i| !is_version(i)).collect();
         Ok(Self {
-            not_null: written.iter().find(must).map(name),
+            // A delete leaves a version, or brings one.
+            not_null: written.iter().filter(|i| !groups.iter().any(|g| g.version == **i)).find(must).map(name),
+            plain: written.iter().copied().filter(|i| !in_group(i)).collect(),
             key_only: written.is_empty() && engine != MergeEngine::Aggregation,
             grows: folds.iter().any(|f| matches!(f, ColumnFold::Aggregate(f) if f.grows())),
             folds,
             // A writer of whole rows deletes whole rows, also when the table has grown since it was opened.
             others: if targets.partial { others } else { Vec::new() },
+            groups,
         })
     }
 
@@ -195,4 +208,32 @@ impl Columns {
             },
         }
     }
+}
+
+/// The groups that a writer writes, each whole: a column whose version is not written could not be told from an older one.
+fn written_groups(meta: &TableMeta, targets: &Targets) -> Result<Vec<SequenceGroup>> {
+    let mut written = Vec::new();
+    for group in &meta.merging.groups {
+        let (there, missing): (Vec<usize>, Vec<usize>) =
+            group.columns.iter().copied().chain([group.version]).partition(|i| targets.columns.contains(i));
+        let name = |i: &usize| meta.schema().columns.get(*i).map_or("", |c| c.name.as_str());
+        match (there.first(), missing.first()) {
+            (Some(there), Some(missing)) => {
+                return Err(Error::invalid(
+                    Subject::Column,
+                    format!(
+                        "column '{}' of table {} follows the version in column '{}', so a partial update that writes it must write \
+                         '{}' too",
+                        name(there),
+                        meta.path,
+                        name(&group.version),
+                        name(missing)
+                    ),
+                ));
+            }
+            (Some(_), None) => written.push(group.clone()),
+            (None, _) => {}
+        }
+    }
+    Ok(written)
 }

@@ -6,6 +6,7 @@
 
 mod changelog;
 mod commit;
+mod groups;
 mod merge;
 mod merger;
 mod open;

@@ -1,6 +1,7 @@
 //! Upserts and deletes: look the old rows up, merge, append the changelog, note the rows for RocksDB.
 
 use super::changelog::{self, OldRows};
+use super::groups::Groups;
 use super::merge::Merge;
 use super::merger::{Columns, Merger, Unit};
 use super::version::Versions;
@@ -177,8 +178,10 @@ impl Bucket {
         let Scratch { merge, encoded, merged: values, decoders } = scratch;
         let decoders = self.changelog_decoders(decoders, batch.meta)?;
         let old = changelog::decode_all(&merge.old_values, decoders)?;
-        let steps = merge.steps(columns, batch.merger, batch, rows, &old)?;
-        let merged = fold(columns, batch, rows, &steps, &old)?;
+        let incoming = batch.pick(rows)?;
+        let mut groups = Groups::new(columns, (old.columns(), old.num_rows()), (&incoming, rows.len()))?;
+        let steps = merge.steps(columns, batch.merger, batch, rows, &old, &mut groups)?;
+        let merged = fold(columns, batch.meta, &incoming, (&steps, &groups), &old)?;
         values.clear();
         let schema = batch.meta.schema();
         let encoder = RowEncoder::new(&types(schema));
@@ -236,12 +239,19 @@ fn average_bytes(rows: &RecordBatch) -> usize {
 }
 
 /// The merged rows, one for each incoming one; NULL where none comes of it.
-fn fold(columns: &Columns, batch: &Upsert<'_>, rows: &[u32], steps: &[Step], old: &RecordBatch) -> Result<RecordBatch> {
-    let incoming = batch.pick(rows)?;
-    let parts = columns.folds.iter().zip(&incoming).zip(old.columns()).zip(&batch.meta.schema().columns);
-    let merged = parts.map(|(((fold, incoming), old), column)| {
-        fold.fold(steps, incoming, old).map_err(|e: Error| e.context(format_args!("column '{}'", column.name)))
+fn fold(
+    columns: &Columns,
+    meta: &TableMeta,
+    incoming: &[ArrayRef],
+    (steps, groups): (&[Step], &Groups),
+    old: &RecordBatch,
+) -> Result<RecordBatch> {
+    let parts = columns.folds.iter().zip(incoming).zip(old.columns()).zip(&meta.schema().columns);
+    let merged = parts.enumerate().map(|(at, (((fold, incoming), old), column))| {
+        let own = groups.steps(columns, at, steps);
+        let merged = fold.fold(own.as_deref().unwrap_or(steps), incoming, old);
+        merged.map_err(|e: Error| e.context(format_args!("column '{}'", column.name)))
     });
     let merged = merged.collect::<Result<Vec<ArrayRef>>>()?;
-    batch_of(&row_check::lenient(batch.meta.arrow_schema()?), merged, rows.len())
+    batch_of(&row_check::lenient(meta.arrow_schema()?), merged, steps.len())
 }

@@ -1,4 +1,4 @@
-//! Versions of rows, by which the versioned engine decides.
+//! Versions of rows, by which the versioned engine and sequence groups decide.
 
 use super::merge::Current;
 use arrow_array::{Array, ArrayRef};
@@ -21,9 +21,13 @@ impl Versions {
     pub(super) fn stored(&self, row: Current) -> Option<i64> {
         match row {
             Current::Absent => None,
-            Current::Old(at) => self.old.get(at as usize).copied().flatten(),
+            Current::Old(at) => self.old(at),
             Current::Row(row) => self.incoming(row),
         }
+    }
+
+    pub(super) fn old(&self, at: u32) -> Option<i64> {
+        self.old.get(at as usize).copied().flatten()
     }
 
     pub(super) fn incoming(&self, row: u32) -> Option<i64> {

@@ -2,6 +2,7 @@
 
 use super::create::{Limits, settle_bucket_count};
 use super::merging::{self, Merging};
+use super::options::MERGE_ENGINE;
 use super::{columns, options, partition, statistics};
 use sluice_api::TableChange;
 use sluice_base::{Error, Result, Subject};
@@ -57,13 +58,22 @@ pub(crate) fn alter(table: &TableDescriptor, changes: &[TableChange], limits: Li
 
 fn set(table: &mut TableDescriptor, key: &str, value: Option<&String>, limits: Limits) -> Result<()> {
     if key == BUCKET_COUNT && !table.partition_key.is_empty() {
+        if merging::is_aggregation(table) {
+            // A job's rows come to its writers by bucket number, and each writer answers for its numbers in all partitions.
+            return Err(Error::unsupported(
+                Subject::Option,
+                format!(
+                    "option '{BUCKET_COUNT}' is not supported to alter for tables with '{MERGE_ENGINE}' = 'aggregation'"
+                ),
+            ));
+        }
         return set_bucket_count(table, value, limits);
     }
     let own = key.starts_with(options::PREFIX);
     if own {
         options::check_known(key)?;
     }
-    let fixed = FIXED_KEYS.contains(&key) || merging::is_function_option(key);
+    let fixed = FIXED_KEYS.contains(&key) || merging::is_merge_option(key);
     if own && !options::is_alterable(key) || fixed {
         return Err(Error::unsupported(
             Subject::Option,

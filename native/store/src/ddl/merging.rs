@@ -1,13 +1,14 @@
 //! Merge engine, delete behavior, changelog image and aggregation functions of a table: reading them, and what goes together.
 
 use super::options::{self, CHANGELOG_IMAGE, DELETE_BEHAVIOR, MERGE_ENGINE, VERSION_COLUMN};
+use super::sequence_group::{self, SequenceGroup};
 use sluice_base::{Error, Result, Subject};
 use sluice_kv::{AggregateFunction, DeleteBehavior, MergeEngine};
 use sluice_row::{AggFunction, Column, TableDescriptor, TypeRoot};
 use std::collections::BTreeMap;
 
 /// Custom options that name a column's function and its parameters begin with this.
-const FIELDS: &str = "fields.";
+pub(super) const FIELDS: &str = "fields.";
 /// And those that name the function end with this.
 const FUNCTION: &str = ".agg";
 
@@ -22,6 +23,8 @@ pub struct Merging {
     pub full_image: bool,
     /// The function of every column (that of a key column has no meaning); empty unless the engine is `Aggregation`.
     pub functions: Vec<AggregateFunction>,
+    /// Columns that follow versions of their own; only where the engine is `LastRow`.
+    pub groups: Vec<SequenceGroup>,
 }
 
 impl Merging {
@@ -31,11 +34,13 @@ impl Merging {
     /// `Invalid` about `Option` or `Column` for what does not go together, naming it.
     pub fn of(table: &TableDescriptor) -> Result<Self> {
         let engine = engine(table)?;
+        let deletes = deletes(table, engine)?;
         let merging = Self {
             engine,
-            deletes: deletes(table, engine)?,
+            deletes,
             full_image: !is(table, CHANGELOG_IMAGE, "WAL"),
             functions: functions(table, engine)?,
+            groups: sequence_group::of(table, engine, deletes)?,
         };
         if engine == MergeEngine::Aggregation && !merging.full_image {
             return invalid(format!(
@@ -46,7 +51,7 @@ impl Merging {
     }
 }
 
-fn invalid<T>(message: String) -> Result<T> {
+pub(super) fn invalid<T>(message: String) -> Result<T> {
     Err(Error::invalid(Subject::Option, message))
 }
 
@@ -70,7 +75,9 @@ fn engine(table: &TableDescriptor) -> Result<MergeEngine> {
         "first_row" => Ok(MergeEngine::FirstRow),
         "aggregation" => Ok(MergeEngine::Aggregation),
         "versioned" => match version {
-            Some(name) => version_column(table, name),
+            Some(name) => Ok(MergeEngine::Versioned {
+                column: version_column(table, name, &format!("'{VERSION_COLUMN}' = '{name}'"))?,
+            }),
             None => invalid(format!(
                 "'{MERGE_ENGINE}' = 'versioned' needs option '{VERSION_COLUMN}', the column whose value decides"
             )),
@@ -79,17 +86,18 @@ fn engine(table: &TableDescriptor) -> Result<MergeEngine> {
     }
 }
 
-fn version_column(table: &TableDescriptor, name: &str) -> Result<MergeEngine> {
+/// The position of a column that can be a version; `option` is how the user named it.
+pub(super) fn version_column(table: &TableDescriptor, name: &str, option: &str) -> Result<usize> {
     let Some(column) = table.schema.index_of(name) else {
-        return invalid(format!("option '{VERSION_COLUMN}' = '{name}' names a column that the table does not have"));
+        return invalid(format!("option {option} names a column that the table does not have"));
     };
     let data_type = table.schema.columns.get(column).map(|c| &c.data_type);
     match data_type.map(|t| &t.root) {
         Some(TypeRoot::Int | TypeRoot::BigInt | TypeRoot::Timestamp { .. } | TypeRoot::TimestampLtz { .. }) => {
-            Ok(MergeEngine::Versioned { column })
+            Ok(column)
         }
         _ => invalid(format!(
-            "option '{VERSION_COLUMN}' = '{name}': a version must be one of INT, BIGINT, TIMESTAMP, TIMESTAMP_LTZ, but the column is {}",
+            "option {option}: a version must be one of INT, BIGINT, TIMESTAMP, TIMESTAMP_LTZ, but the column is {}",
             data_type.map_or_else(String::new, ToString::to_string)
         )),
     }
@@ -137,9 +145,18 @@ fn functions(table: &TableDescriptor, engine: MergeEngine) -> Result<Vec<Aggrega
     Ok(if engine == MergeEngine::Aggregation { functions } else { Vec::new() })
 }
 
-/// Whether an option decides how a column is aggregated.
-pub(crate) fn is_function_option(key: &str) -> bool {
+fn is_function_option(key: &str) -> bool {
     key.starts_with(FIELDS) && key.ends_with(FUNCTION)
+}
+
+/// Whether columns are merged by functions.
+pub(crate) fn is_aggregation(table: &TableDescriptor) -> bool {
+    is(table, MERGE_ENGINE, "aggregation")
+}
+
+/// Whether an option decides how columns are merged.
+pub(crate) fn is_merge_option(key: &str) -> bool {
+    is_function_option(key) || sequence_group::version_of(key).is_some()
 }
 
 /// Fills in what a new table does not say: the functions that its options name become those of its columns, and engines that cannot
@@ -148,7 +165,7 @@ pub(crate) fn is_function_option(key: &str) -> bool {
 /// # Errors
 /// `Invalid` about `Option`, naming it.
 pub(crate) fn settle(table: &mut TableDescriptor) -> Result<()> {
-    if is(table, MERGE_ENGINE, "aggregation") {
+    if is_aggregation(table) {
         settle_functions(table)?;
     } else if let Some(key) = table.custom_properties.keys().find(|k| is_function_option(k)) {
         return invalid(format!("option '{key}' is only supported for aggregation merge engine"));

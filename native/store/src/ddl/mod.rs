@@ -9,6 +9,7 @@ mod keys;
 pub(crate) mod merging;
 pub(crate) mod options;
 mod partition;
+pub(crate) mod sequence_group;
 pub(crate) mod statistics;
 
 pub(crate) use alter::{Alteration, alter};

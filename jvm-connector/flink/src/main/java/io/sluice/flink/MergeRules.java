@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import org.apache.flink.table.connector.ChangelogMode;
 import org.apache.flink.types.RowKind;
@@ -33,6 +34,7 @@ public final class MergeRules {
   }
 
   private static final String DEFAULT_FUNCTION = "last_value_ignore_nulls";
+  private static final String GROUP = ".sequence-group";
   private static final Set<String> INVERTIBLE = Set.of("sum", "product");
 
   private final Engine engine;
@@ -83,6 +85,18 @@ public final class MergeRules {
   /** Whether the table can be written in parts. */
   public boolean takesPartialUpdates() {
     return engine == Engine.LAST_ROW || engine == Engine.AGGREGATION;
+  }
+
+  /** Columns that follow a version of their own, with it: each list is written whole or not at all. The version's column is the first. */
+  public List<List<String>> sequenceGroups() {
+    return options.entrySet().stream()
+        .filter(option -> option.getKey().startsWith("fields.") && option.getKey().endsWith(GROUP))
+        .map(
+            option -> {
+              String version = option.getKey().substring("fields.".length(), option.getKey().length() - GROUP.length());
+              return Stream.concat(Stream.of(version), Arrays.stream(option.getValue().split(",")).map(String::trim)).collect(Collectors.toList());
+            })
+        .collect(Collectors.toList());
   }
 
   /** The kinds of change that the changelog holds. */

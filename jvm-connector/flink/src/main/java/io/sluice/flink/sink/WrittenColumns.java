@@ -86,6 +86,18 @@ final class WrittenColumns {
             String.format("INSERT INTO %s leaves out '%s', which is NOT NULL: a new key would have no value for it.", table, column));
       }
     }
+    rules.sequenceGroups().forEach(group -> checkWhole(table, group, named));
+  }
+
+  private static void checkWhole(StoreTable table, List<String> group, Set<String> named) {
+    List<String> missing = group.stream().filter(column -> !named.contains(column)).collect(Collectors.toList());
+    if (!missing.isEmpty() && missing.size() < group.size()) {
+      String written = group.stream().filter(named::contains).findFirst().orElseThrow();
+      throw new ValidationException(
+          String.format(
+              "INSERT INTO %s writes '%s' but leaves out %s, which follow one version, that in '%s': name them all, or none.",
+              table, written, String.join(", ", missing), group.get(0)));
+    }
   }
 
   /** Returns the names of those that are not part of the key. */

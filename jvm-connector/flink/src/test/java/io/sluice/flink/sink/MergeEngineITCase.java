@@ -128,6 +128,27 @@ final class MergeEngineITCase {
     assertThat(stored("SELECT * FROM vv")).containsExactly("+I[2, neg, -5]");
   }
 
+  // ---- sequence groups
+
+  @Test
+  void writersOfDifferentGroupsFollowVersionsOfTheirOwn() throws Exception {
+    session.run(
+        "CREATE TABLE t (k INT, at1 INT, a STRING, at2 INT NOT NULL, b STRING, c STRING, PRIMARY KEY (k) NOT ENFORCED)"
+            + " WITH ('fields.at1.sequence-group' = 'a', 'fields.at2.sequence-group' = 'b, c')");
+    try (Running query = session.start("SELECT * FROM t")) {
+      session.run("INSERT INTO t (k, at2, b, c) VALUES (1, 20, 'b20', 'c20')");
+      assertThat(query.next(1)).containsExactly("+I[1, null, null, 20, b20, c20]");
+      session.run("INSERT INTO t (k, at2, b, c) VALUES (1, 19, 'late', 'late')");
+      session.run("INSERT INTO t VALUES (1, 5, 'a5', 18, 'late', 'late')");
+      assertThat(query.next(2)).containsExactly("-U[1, null, null, 20, b20, c20]", "+U[1, 5, a5, 20, b20, c20]");
+      session.run("INSERT INTO t VALUES (1, 4, 'late', 20, 'again', 'again')");
+      assertThat(query.next(2)).containsExactly("-U[1, 5, a5, 20, b20, c20]", "+U[1, 5, a5, 20, again, again]");
+    }
+    refused("INSERT INTO t (k, at2, b) VALUES (1, 1, 'x')", ValidationException.class, "writes 'at2' but leaves out c", "'at2'");
+    refused("CREATE TABLE r (k INT, v INT, w STRING) WITH ('fields.v.sequence-group' = 'w')", Exception.class, "'fields.v.sequence-group'", "primary key");
+    assertThat(stored("SELECT * FROM t")).containsExactly("+I[1, 5, a5, 20, again, again]");
+  }
+
   @Test
   void statementsThatAnEngineCannotDoAreRefusedByItsName() {
     session.run(

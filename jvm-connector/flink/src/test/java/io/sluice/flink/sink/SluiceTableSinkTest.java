@@ -139,6 +139,10 @@ final class SluiceTableSinkTest {
           .isInstanceOf(ValidationException.class)
           .hasMessageContaining("merge engine " + engine + " does not support partial updates: the INSERT leaves out v");
     }
+    Map<String, String> groups = Map.of("fields.v.sequence-group", "w");
+    assertThatThrownBy(() -> sink(true, groups).getSinkRuntimeProvider(new Targets(new int[][] {{1}, {2}})))
+        .isInstanceOf(ValidationException.class)
+        .hasMessageContaining("writes 'w' but leaves out v, which follow one version, that in 'v'");
     assertThatThrownBy(() -> sink(true, Map.of()).getSinkRuntimeProvider(new Targets(new int[][] {{1, 0}, {2}})))
         .isInstanceOf(ValidationException.class)
         .hasMessageContaining("nested column 'k'");
