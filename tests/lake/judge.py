@@ -1,6 +1,8 @@
 """Reads a warehouse with pypaimon and compares every table with expected.json; ends with `N passed, M failed`.
 
-    judge.py WAREHOUSE
+    judge.py WAREHOUSE [OPTION=VALUE...]
+
+The options are those of a Paimon catalog: `warehouse` among them when the tables are elsewhere than expected.json.
 """
 
 import collections
@@ -101,7 +103,8 @@ def differences(expected, table):
 def main():
     decimal.getcontext().prec = 60
     warehouse = pathlib.Path(sys.argv[1])
-    catalog = pypaimon.CatalogFactory.create({"warehouse": str(warehouse)})
+    options = dict(option.split("=", 1) for option in sys.argv[2:])
+    catalog = pypaimon.CatalogFactory.create({"warehouse": str(warehouse), **options})
     passed = failed = 0
     for expected in json.loads((warehouse / "expected.json").read_text()):
         if "pypaimon" in expected["skip"]:

@@ -4,13 +4,14 @@
 use crate::canonical;
 use crate::fixture::{self, WAIT, options};
 use crate::house::union_batches;
+use crate::in_a_bucket;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Date32Type;
 use arrow_array::{ArrayRef, Int32Array, PrimitiveArray, RecordBatch};
 use serde_json::{Value, json};
 use sluice_api::{Connection, ScanStart, WriteOptions};
 use sluice_base::OsFs;
-use sluice_lake::{LakeScan, LakeTable, LocalStorage, ScanOptions};
+use sluice_lake::{LakeScan, LakeTable, ScanOptions, Storage};
 use sluice_row::{ChangeKind, DataType, DatabaseDescriptor, RowField, Schema, TableDescriptor, TablePath, TypeRoot};
 use sluice_store::{LocalStore, Settings};
 use sluice_testkit::{Gen, ManualClock};
@@ -77,16 +78,22 @@ fn descriptor(keyed: bool, buckets: i32, bucket_key: &[&str], more: &[(&str, &st
 
 struct World {
     store: LocalStore,
+    /// Where the expectations go.
     warehouse: PathBuf,
+    lake: Arc<dyn Storage>,
 }
 
 impl World {
     fn open(warehouse: &Path) -> Self {
-        let settings = options(&[("datalake.paimon.warehouse", warehouse.to_str().unwrap())]);
-        let settings = Settings::from_options(&settings).unwrap();
+        let lake: Vec<(&str, String)> = match std::env::var("SLUICE_LAKE_BUCKET") {
+            Ok(endpoint) => in_a_bucket::settings(&endpoint, warehouse.file_name().unwrap().to_str().unwrap()),
+            Err(_) => vec![("datalake.paimon.warehouse", warehouse.to_str().unwrap().to_owned())],
+        };
+        let given: Vec<(&str, &str)> = lake.iter().map(|(k, v)| (*k, v.as_str())).collect();
+        let settings = Settings::from_options(&options(&given)).unwrap();
         let clock = Arc::new(ManualClock::new(1_756_000_000_123));
         let store = LocalStore::open(&warehouse.with_extension("store"), Arc::new(OsFs), clock, settings).unwrap();
-        Self { store, warehouse: warehouse.to_owned() }
+        Self { store, warehouse: warehouse.to_owned(), lake: in_a_bucket::storage(&lake) }
     }
 
     fn table(&self, name: &str) -> fixture::Table<'_> {
@@ -187,9 +194,8 @@ impl World {
     }
 
     fn read_by_lake(&self, name: &str) -> Vec<String> {
-        let storage = Arc::new(LocalStorage::new(Arc::new(OsFs), &self.warehouse));
         let path = TablePath::new(DATABASE, name);
-        let table = LakeTable::open(storage, Arc::new(ManualClock::new(0)), &path).unwrap().unwrap();
+        let table = LakeTable::open(self.lake.clone(), Arc::new(ManualClock::new(0)), &path).unwrap().unwrap();
         let scan = LakeScan::new(&table, &table.newest().unwrap().unwrap()).unwrap();
         let mut found = Vec::new();
         for split in scan.splits() {

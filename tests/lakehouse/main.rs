@@ -10,6 +10,7 @@ mod expiry_waits_for_the_lake;
 #[expect(dead_code, reason = "shared with the tests of buckets, which use all of it")]
 mod fixture;
 mod house;
+mod in_a_bucket;
 mod judged;
 mod killed_at_any_time;
 mod rounds_equal_model;

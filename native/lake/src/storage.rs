@@ -4,10 +4,12 @@
 
 mod local;
 mod object;
+mod s3;
 
 pub use local::LocalStorage;
 pub(crate) use local::unwrap_io;
 pub use object::ObjectStorage;
+pub(crate) use s3::bucket;
 
 use bytes::Bytes;
 use sluice_base::Result;

@@ -42,7 +42,7 @@ impl Context {
             write_buffers_total_bytes: settings.kv_write_buffers_total_bytes,
             background_threads: settings.kv_threads,
         })?;
-        let lake = Lake::new(&settings.lake, &fs, &clock);
+        let lake = Lake::new(&settings.lake, &fs, &clock)?;
         Ok(Arc::new(Self {
             lake,
             data_dir: root.join("data"),

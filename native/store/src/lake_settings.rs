@@ -3,10 +3,11 @@
 //! Keys below `datalake.paimon.` are Paimon's own and are kept as they are, for whoever opens the lake: the engine reads those that it needs.
 
 use crate::hint::nearest;
-use sluice_base::{Error, Result, Subject};
+use sluice_base::{Error, Fs, Result, Subject};
+use sluice_lake::{Location, Storage};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What begins all keys of the lake.
 pub(crate) const PREFIX: &str = "datalake.";
@@ -21,7 +22,13 @@ const TIERING: &str = "datalake.tiering";
 const KEYS: &[(&str, &str, &str, &str)] = &[
     (FORMAT, "paimon", "paimon", "Format of the lake."),
     (METASTORE, "filesystem", "filesystem", "Where the lake's tables are listed: nowhere but in the warehouse itself."),
-    (WAREHOUSE, "location", "", "The lake's root: an absolute directory, `/lake` or `file:/lake`. Without it no table can have `table.datalake.enabled`."),
+    (WAREHOUSE, "location", "", "The lake's root: an absolute directory, `/lake` or `file:/lake`, or a part of a bucket, `s3://bucket/lake`. Without it no table can have `table.datalake.enabled`."),
+    ("datalake.paimon.s3.endpoint", "address", "", "Where the S3 of the warehouse is: `http://localhost:9000`; unset = Amazon's."),
+    ("datalake.paimon.s3.region", "text", "", "Its region; unset = that of the environment (`AWS_REGION`), or `us-east-1` with an endpoint."),
+    ("datalake.paimon.s3.access-key", "text", "", "The key; unset = what the environment gives, as for Amazon's own programs."),
+    ("datalake.paimon.s3.secret-key", "text", "", "The secret that belongs to the key."),
+    ("datalake.paimon.s3.session-token", "text", "", "The token of a key for a time."),
+    ("datalake.paimon.s3.path.style.access", "boolean", "", "Whether a bucket is named in the path (true) or in the host (false); unset = in the path where there is an endpoint."),
     ("datalake.paimon.*", "text", "", "Any other option of a Paimon catalog, kept for those who read the lake with Paimon."),
     (TIERING, "none, embedded", "none", "Who brings rows into the lake: `embedded` lets the engine do it, `none` leaves it to calls that ask for a round."),
 ];
@@ -39,8 +46,8 @@ pub enum TieringMode {
 /// The lake of one store.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LakeSettings {
-    /// The directory of the lake; `None` when the store has no lake.
-    pub warehouse: Option<PathBuf>,
+    /// The place of the lake; `None` when the store has no lake.
+    pub warehouse: Option<Location>,
     /// Who brings rows into it.
     pub tiering: TieringMode,
     /// All keys that were given.
@@ -73,12 +80,22 @@ impl LakeSettings {
                 return Err(Error::invalid(Subject::Option, message));
             }
         };
-        let warehouse = given.get(WAREHOUSE).map(|text| directory(text)).transpose()?;
+        let named = |e: Error| e.context(format_args!("setting '{WAREHOUSE}'"));
+        let warehouse = given.get(WAREHOUSE).map(|text| Location::parse(text).map_err(named)).transpose()?;
         if warehouse.is_none() && tiering == TieringMode::Embedded {
-            let message = format!("setting '{TIERING}' = 'embedded' needs '{WAREHOUSE}', the directory of the lake");
+            let message = format!("setting '{TIERING}' = 'embedded' needs '{WAREHOUSE}', the place of the lake");
             return Err(Error::invalid(Subject::Option, message));
         }
         Ok(Self { warehouse, tiering, given })
+    }
+
+    /// The place of the lake's files; `None` when there is no lake. Nothing is read or written there yet.
+    ///
+    /// # Errors
+    /// `Invalid` about `Option`.
+    pub(crate) fn storage(&self, fs: &Arc<dyn Fs>) -> Result<Option<Arc<dyn Storage>>> {
+        let (Some(warehouse), Some(options)) = (&self.warehouse, self.paimon_options()) else { return Ok(None) };
+        warehouse.open(fs, &options).map(Some).map_err(|e| e.context(format_args!("settings '{PAIMON}*'")))
     }
 
     /// What Paimon's own catalog of the lake is opened with; `None` when there is no lake.
@@ -104,26 +121,6 @@ fn only(given: &BTreeMap<String, String>, key: &str, works: &str) -> Result<()> 
     }
 }
 
-/// The directory that a warehouse's location names.
-fn directory(text: &str) -> Result<PathBuf> {
-    let text = text.trim();
-    let path = match text.split_once(':') {
-        Some(("file", rest)) => rest.strip_prefix("//").unwrap_or(rest),
-        Some((scheme, _)) if !scheme.contains('/') => {
-            let message = format!(
-                "setting '{WAREHOUSE}' = '{text}': '{scheme}:' is not supported yet; name a directory, /lake or file:/lake"
-            );
-            return Err(Error::unsupported(Subject::Option, message));
-        }
-        _ => text,
-    };
-    if !Path::new(path).is_absolute() {
-        let message = format!("setting '{WAREHOUSE}' = '{text}' is no absolute directory; write for example /lake");
-        return Err(Error::invalid(Subject::Option, message));
-    }
-    Ok(PathBuf::from(path))
-}
-
 /// The part of `docs/settings.md` about the lake.
 pub(crate) fn page() -> String {
     let mut out = String::from(
@@ -145,18 +142,11 @@ mod tests {
     }
 
     #[test]
-    fn locations_name_a_directory() {
-        for text in ["/a/b", " /a/b ", "file:/a/b", "file:///a/b"] {
-            assert_eq!(read(&[(WAREHOUSE, text)]).unwrap().warehouse.unwrap(), Path::new("/a/b"), "{text}");
-        }
-        assert_eq!(read(&[("datalake.format", "paimon")]).unwrap().warehouse, None);
-    }
-
-    #[test]
     fn mistakes_are_named() {
         for (key, value, part) in [
             (WAREHOUSE, "a/b", "absolute"),
             (WAREHOUSE, "gopher://bucket/x", "'gopher:' is not supported"),
+            (WAREHOUSE, "s3:bucket", "names no bucket"),
             (FORMAT, "iceberg", "only 'paimon'"),
             (METASTORE, "hive", "only 'filesystem'"),
             (TIERING, "always", "none, embedded"),

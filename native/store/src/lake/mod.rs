@@ -12,7 +12,7 @@ pub(crate) use rows::LakeRows;
 use crate::TableMeta;
 use crate::lake_settings::{self, LakeSettings};
 use sluice_base::{Clock, Error, ErrorKind, Fs, Result, Subject};
-use sluice_lake::{LakeTable, LocalStorage, OFFSET, Storage, SystemColumns, TableSchema, define};
+use sluice_lake::{LakeTable, OFFSET, Storage, SystemColumns, TableSchema, define};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -39,9 +39,11 @@ pub(crate) struct Lake {
 
 impl Lake {
     /// The lake that the settings name, `None` when they name none. Nothing is read or written yet.
-    pub(crate) fn new(settings: &LakeSettings, fs: &Arc<dyn Fs>, clock: &Arc<dyn Clock>) -> Option<Self> {
-        let warehouse = settings.warehouse.as_ref()?;
-        Some(Self { storage: Arc::new(LocalStorage::new(fs.clone(), warehouse)), clock: clock.clone() })
+    ///
+    /// # Errors
+    /// `Invalid` about `Option` for settings that name no place.
+    pub(crate) fn new(settings: &LakeSettings, fs: &Arc<dyn Fs>, clock: &Arc<dyn Clock>) -> Result<Option<Self>> {
+        Ok(settings.storage(fs)?.map(|storage| Self { storage, clock: clock.clone() }))
     }
 
     /// Makes the lake table of a table, or takes up again the one that it had, or takes over an empty one that fits.
