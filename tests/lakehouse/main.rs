@@ -13,6 +13,7 @@ mod house;
 mod in_a_bucket;
 mod judged;
 mod killed_at_any_time;
+mod partitioned_tables;
 mod rounds_equal_model;
 mod switched_on_and_off;
 mod union_reads;

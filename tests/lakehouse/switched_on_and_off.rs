@@ -118,17 +118,14 @@ fn options_of_the_lake_table_follow_those_of_the_table() {
 }
 
 #[test]
-fn a_table_with_partitions_is_refused_a_lake() {
+fn a_partition_column_that_readers_spell_differently_is_refused_a_lake() {
     let house = House::new(&[]);
     let mut cut = descriptor(false, 1, &[]);
+    cut.schema.columns[1].data_type = sluice_row::DataType::new(sluice_row::TypeRoot::Double);
     cut.partition_key = vec!["name".to_owned()];
     let refused = |e: &sluice_base::Error| {
-        assert_error(
-            e,
-            ErrorKind::Unsupported,
-            Subject::Table,
-            &["fluss.t", "not supported yet for partitioned tables"],
-        );
+        let parts = ["fluss.t", "partition column 'name' of type DOUBLE cannot partition a lake table"];
+        assert_error(e, ErrorKind::Unsupported, Subject::Column, &parts);
     };
     refused(&house.home.store.create_table(&path("t"), &cut, false).unwrap_err());
     cut.properties.clear();

@@ -113,12 +113,27 @@ pub struct TableStats {
 pub struct LakeSnapshot {
     /// The newest snapshot in the lake that says how far it goes; `None` before the first.
     pub snapshot: Option<i64>,
-    /// For each bucket the end (exclusive) of its log in the lake; buckets of which nothing is there are left out.
+    /// For each bucket the end (exclusive) of its log in the lake; buckets of which nothing is there are left out. Empty for a table with
+    /// partitions.
     pub buckets: Vec<(i32, Offset)>,
+    /// The same for each partition that ever had rows there, whether the store still has it or not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partitions: Vec<LakePartitionOffsets>,
     /// When this process last brought rows into the lake, ms since 1970.
     pub last_round_ms: Option<i64>,
     /// Why this process could not at its last try; `None` when it could, or has not tried.
     pub error: Option<String>,
+}
+
+/// How far the lake is with a partition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LakePartitionOffsets {
+    /// Its id.
+    pub partition_id: i64,
+    /// Its name: [`PartitionInfo::name`].
+    pub name: String,
+    /// As [`LakeSnapshot::buckets`].
+    pub buckets: Vec<(i32, Offset)>,
 }
 
 /// One change of ALTER TABLE.

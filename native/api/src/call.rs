@@ -342,6 +342,7 @@ pub fn admin(store: &dyn Connection, operation: &str, json: &str) -> Result<Stri
             store.acquire_snapshots(&buckets(a.buckets), &a.lease, a.lease_ms)
         }),
         "lake_options" => answer(operation, json, |_: Nothing| store.lake_options()),
+        "lake_partitions" => answer(operation, json, |a: Path| store.lake_partitions(&a.path)),
         "lake_snapshot" => answer(operation, json, |a: Path| store.lake_snapshot(&a.path)),
         "tier" => {
             answer(operation, json, |a: Tier| store.tier(&a.path, std::time::Duration::from_millis(a.timeout_ms)))

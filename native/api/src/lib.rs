@@ -13,7 +13,10 @@ mod scan;
 mod write;
 
 pub use access::{ANY, AccessRule, CLUSTER_NAME, EVERY, Operation, Resource, ResourceKind, RuleFilter};
-pub use admin::{DatabaseInfo, LakeSnapshot, OffsetSpec, PartitionInfo, TableChange, TableInfo, TableStats, ViewInfo};
+pub use admin::{
+    DatabaseInfo, LakePartitionOffsets, LakeSnapshot, OffsetSpec, PartitionInfo, TableChange, TableInfo, TableStats,
+    ViewInfo,
+};
 pub use lookup::{Lookup, LookupOptions, LookupRows};
 pub use scan::{ScanBatch, ScanOptions, ScanSplit, ScanStart, Scanner};
 pub use write::{WriteOptions, Writer};
@@ -116,10 +119,11 @@ pub trait Connection: Send + Sync {
     /// when there are too many.
     fn create_partition(&self, path: &TablePath, spec: &BTreeMap<String, String>, ignore_if_exists: bool)
     -> Result<()>;
-    /// Drops a partition and its data.
+    /// Drops a partition and its data. Those of a table with a lake are brought there first, which keeps them.
     ///
     /// # Errors
-    /// As [`Connection::create_partition`]; `NotFound` about `Partition` unless `ignore_if_missing`.
+    /// As [`Connection::create_partition`]; `NotFound` about `Partition` unless `ignore_if_missing`; those of [`Connection::tier`] for a
+    /// table with a lake.
     fn drop_partition(&self, path: &TablePath, spec: &BTreeMap<String, String>, ignore_if_missing: bool) -> Result<()>;
     /// A table's partitions that have the given values, by name; all of them when none is given.
     ///
@@ -146,6 +150,15 @@ pub trait Connection: Send + Sync {
     /// # Errors
     /// `NotFound` about `Table`; `Invalid` about `Option` when the table has no lake; `Conflict`, `Corrupt`, `Io` about the lake.
     fn lake_snapshot(&self, path: &TablePath) -> Result<LakeSnapshot>;
+    /// The partitions that only the lake of a table has, for they were dropped or have expired; none when the table has no partitions or no lake.
+    /// Their ids are negative; a scanner takes them as it takes others, and finds no log behind the rows of the lake.
+    ///
+    /// # Errors
+    /// Those of [`Connection::lake_snapshot`], but for a table without a lake; `Conflict` about `Table` when somebody else has written rows to
+    /// the lake.
+    fn lake_partitions(&self, _path: &TablePath) -> Result<Vec<PartitionInfo>> {
+        Ok(Vec::new())
+    }
     /// Brings all rows that readers can see now into the table's lake, whoever else does so from time to time, and returns when they are there.
     ///
     /// # Errors

@@ -217,6 +217,12 @@ impl Connection for RemoteStore {
         Ok((!options.is_empty()).then_some(options))
     }
 
+    fn lake_partitions(&self, path: &TablePath) -> Result<Vec<PartitionInfo>> {
+        let cluster = self.cluster()?;
+        // Rows that only the lake of another server has are not read here.
+        if self.own()? { call(cluster, "lake_partitions", &json!({ "path": path })) } else { Ok(Vec::new()) }
+    }
+
     fn lake_snapshot(&self, path: &TablePath) -> Result<LakeSnapshot> {
         call(self.cluster()?, "lake_snapshot", &json!({ "path": path }))
     }

@@ -126,9 +126,15 @@ impl Connection for FakeStore {
         self.call("lake_options".to_owned());
         Ok(Some(BTreeMap::from([("warehouse".to_owned(), "/w".to_owned())])))
     }
+    fn lake_partitions(&self, path: &TablePath) -> Result<Vec<PartitionInfo>> {
+        self.call(format!("lake_partitions {path}"));
+        Ok(vec![PartitionInfo { partition_id: -5, values: vec!["y".to_owned()], bucket_count: 2, created_ms: 0 }])
+    }
+
     fn lake_snapshot(&self, path: &TablePath) -> Result<LakeSnapshot> {
         self.call(format!("lake_snapshot {path}"));
-        Ok(LakeSnapshot { snapshot: Some(3), buckets: vec![(0, 40)], last_round_ms: None, error: None })
+        let buckets = vec![(0, 40)];
+        Ok(LakeSnapshot { snapshot: Some(3), buckets, partitions: Vec::new(), last_round_ms: None, error: None })
     }
     fn tier(&self, path: &TablePath, timeout: Duration) -> Result<LakeSnapshot> {
         self.call(format!("tier {path} {timeout:?}"));

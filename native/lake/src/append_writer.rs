@@ -22,6 +22,7 @@ pub struct AppendWriter<'t> {
     place: Option<Place>,
     file: Option<OpenFile>,
     entries: Vec<Entry>,
+    sequence_base: i64,
 }
 
 #[derive(Debug)]
@@ -36,7 +37,14 @@ impl<'t> AppendWriter<'t> {
     /// A writer for bucket number `bucket` of a partition, which the rows themselves name.
     #[must_use]
     pub const fn new(table: &'t LakeTable, bucket: i32) -> Self {
-        Self { table, bucket, place: None, file: None, entries: Vec::new() }
+        Self { table, bucket, place: None, file: None, entries: Vec::new(), sequence_base: 0 }
+    }
+
+    /// The same writer for a partition that had another's name before: [`crate::LakeOffsets::sequence_base`].
+    #[must_use]
+    pub const fn counting_from(mut self, sequence_base: i64) -> Self {
+        self.sequence_base = sequence_base;
+        self
     }
 
     /// Appends a batch of the log: all of the table's columns in their order, the offset of the first row (the others follow
@@ -70,8 +78,8 @@ impl<'t> AppendWriter<'t> {
         let (Some(file), Some(place)) = (self.file.take(), &self.place) else { return Ok(()) };
         let mut meta = FileMeta::append(file.name, self.table.schema().id);
         meta.row_count = i64::try_from(file.writer.rows()).unwrap_or(i64::MAX);
-        meta.min_sequence = file.first_offset;
-        meta.max_sequence = file.last_offset;
+        meta.min_sequence = self.sequence_base + file.first_offset;
+        meta.max_sequence = self.sequence_base + file.last_offset;
         meta.creation_time = Some(self.table.now_ms());
         meta.file_size = i64::try_from(file.writer.finish()?).unwrap_or(i64::MAX);
         self.entries.push(place.entry(meta));
@@ -85,7 +93,7 @@ impl<'t> AppendWriter<'t> {
     pub fn finish(mut self) -> Result<WrittenFiles> {
         self.end_file()?;
         let names = self.place.map(Place::take_names).unwrap_or_default();
-        Ok(WrittenFiles { data: self.entries, changelog: Vec::new(), names })
+        Ok(WrittenFiles { data: self.entries, changelog: Vec::new(), names, sequence_base: self.sequence_base })
     }
 }
 

@@ -20,6 +20,8 @@ pub struct WrittenFiles {
     pub(crate) data: Vec<Entry>,
     pub(crate) changelog: Vec<Entry>,
     pub(crate) names: Vec<String>,
+    /// What log offsets are counted from in sequence numbers.
+    pub(crate) sequence_base: i64,
 }
 
 /// A bucket of a partition in the lake: where its files go.

@@ -37,6 +37,7 @@ pub struct KeyedWriter<'t> {
     waiting_bytes: usize,
     data: Vec<Entry>,
     changelog: Vec<Entry>,
+    sequence_base: i64,
 }
 
 impl<'t> KeyedWriter<'t> {
@@ -51,7 +52,15 @@ impl<'t> KeyedWriter<'t> {
             waiting_bytes: 0,
             data: Vec::new(),
             changelog: Vec::new(),
+            sequence_base: 0,
         }
+    }
+
+    /// The same writer for a partition that had another's name before: [`crate::LakeOffsets::sequence_base`].
+    #[must_use]
+    pub const fn counting_from(mut self, sequence_base: i64) -> Self {
+        self.sequence_base = sequence_base;
+        self
     }
 
     /// Adds a batch of the changelog: all of the table's columns in their order, one kind a row, the offset of the first row (the
@@ -97,7 +106,11 @@ impl<'t> KeyedWriter<'t> {
         }
         let offsets: ArrayRef = Arc::new(offsets.clone());
         let kinds: Int8Array = kinds.iter().map(|k| Some(value_kind(*k))).collect();
-        let mut arrays: Vec<ArrayRef> = vec![Arc::clone(&offsets), Arc::new(kinds)];
+        let sequences: ArrayRef = match self.sequence_base {
+            0 => Arc::clone(&offsets),
+            base => Arc::new(offsets.as_primitive::<Int64Type>().unary::<_, Int64Type>(|offset| base + offset)),
+        };
+        let mut arrays: Vec<ArrayRef> = vec![sequences, Arc::new(kinds)];
         arrays.extend(all_columns(self.table, rows, offsets, timestamp_ms)?);
         self.waiting_bytes += arrays.iter().map(|a| a.get_array_memory_size()).sum::<usize>();
         self.waiting.push(arrays);
@@ -137,7 +150,7 @@ impl<'t> KeyedWriter<'t> {
     pub fn finish(mut self) -> Result<WrittenFiles> {
         self.write_waiting()?;
         let names = self.place.map(Place::take_names).unwrap_or_default();
-        Ok(WrittenFiles { data: self.data, changelog: self.changelog, names })
+        Ok(WrittenFiles { data: self.data, changelog: self.changelog, names, sequence_base: self.sequence_base })
     }
 }
 

@@ -41,7 +41,7 @@ pub use data_file::WrittenFiles;
 pub use definition::{SystemColumns, define};
 pub use keyed_writer::KeyedWriter;
 pub use location::Location;
-pub use offsets::{LakeBucket, LakeOffsets};
+pub use offsets::{LakeBucket, LakeOffsets, LakePartition};
 pub use predicate::{Comparison, Predicate};
 pub use round::Round;
 pub use scan::{LakeScan, LakeSplit, Rows, ScanOptions};

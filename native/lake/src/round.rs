@@ -59,7 +59,7 @@ impl<'t> Round<'t> {
     /// bucket is in the lake yet; the range then begins at `first`. `files` may be empty: offsets move on also over what has no rows.
     pub fn add(&mut self, bucket: LakeBucket, start: Option<i64>, range: Range<i64>, files: WrittenFiles) {
         self.starts.insert(bucket.clone(), start);
-        self.ranges.set(bucket, range);
+        self.ranges.set(bucket, range, files.sequence_base);
         self.files.data.extend(files.data);
         self.files.changelog.extend(files.changelog);
         self.files.names.extend(files.names);
@@ -118,7 +118,8 @@ impl<'t> Round<'t> {
     fn check_starts(&self, tiered: &Tiered) -> Result<()> {
         for (bucket, start) in &self.starts {
             let found = tiered.offsets.end(bucket);
-            if found != *start {
+            let base = tiered.offsets.sequence_base(bucket);
+            if found != *start || base != self.ranges.sequence_base(bucket) {
                 let at = |offset: Option<i64>| offset.map_or("its beginning".to_owned(), |o| format!("offset {o}"));
                 let message = format!(
                     "lake table {}: {bucket} is at {} in the lake, but this round begins at {}: another tiering job works on the \

@@ -63,7 +63,7 @@ fn judge(node: &Node, gate: &Gate<'_>, operation: &str, arguments: &str) -> Repl
         "create_table" | "create_view" => database(Operation::Create),
         "drop_table" | "drop_view" => table(Operation::Drop),
         "alter_table" | "alter_view" | "rename_view" => table(Operation::Alter),
-        "table" | "view" | "list_partitions" | "lake_snapshot" => table(Operation::Describe),
+        "table" | "view" | "list_partitions" | "lake_snapshot" | "lake_partitions" => table(Operation::Describe),
         "create_partition" | "drop_partition" | "tier" | "producer_offsets" | "end_producer" | "undo" => {
             table(Operation::Write)
         }

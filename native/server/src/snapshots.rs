@@ -4,7 +4,7 @@ use crate::answer::{Failed, Reply};
 use crate::gate::Gate;
 use crate::node::Node;
 use crate::{partitions, tables};
-use sluice_api::{Connection, Operation, PartitionInfo};
+use sluice_api::{Connection, LakePartitionOffsets, Operation, PartitionInfo};
 use sluice_base::{ErrorKind, TableBucket, TableId};
 use sluice_wire::ErrorCode;
 use sluice_wire::message::{
@@ -79,23 +79,25 @@ pub(crate) fn drop_lease(_: &DropKvSnapshotLeaseRequest) -> Reply<DropKvSnapshot
 pub(crate) fn lake(node: &Node, request: &GetLakeSnapshotRequest) -> Reply<GetLakeSnapshotResponse> {
     let info = tables::find(node, &request.table_path)?;
     let newest = match node.store.lake_snapshot(&info.path) {
-        Ok(found) => found.snapshot.map(|id| (id, found.buckets)),
+        Ok(found) => found.snapshot.map(|id| (id, found)),
         // The table has no lake.
         Err(e) if e.kind() == ErrorKind::Invalid => None,
         Err(e) => return Err(e.into()),
     };
-    let Some((snapshot_id, buckets)) = newest.filter(|(id, _)| request.snapshot_id.is_none_or(|wanted| wanted == *id))
+    let Some((snapshot_id, found)) = newest.filter(|(id, _)| request.snapshot_id.is_none_or(|wanted| wanted == *id))
     else {
         let message =
             format!("Lake table snapshot does not exist for table: {}, table id: {}", info.path, info.table_id);
         return Err(Failed::new(ErrorCode::LakeSnapshotNotExist, message));
     };
-    let bucket = |(bucket_id, log_offset)| LakeSnapshotForBucket {
-        partition_id: None,
+    let of = |partition: Option<&LakePartitionOffsets>, (bucket_id, log_offset): (i32, i64)| LakeSnapshotForBucket {
+        partition_id: partition.map(|p| p.partition_id),
         bucket_id,
         log_offset: Some(log_offset),
-        partition_name: None,
+        partition_name: partition.map(|p| p.name.clone()),
     };
-    let bucket_snapshots = buckets.into_iter().map(bucket).collect();
+    let whole = found.buckets.iter().map(|end| of(None, *end));
+    let parts = found.partitions.iter().flat_map(|p| p.buckets.iter().map(move |end| of(Some(p), *end)));
+    let bucket_snapshots = whole.chain(parts).collect();
     Ok(GetLakeSnapshotResponse { table_id: info.table_id, snapshot_id, bucket_snapshots })
 }

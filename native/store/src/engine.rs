@@ -4,7 +4,7 @@ use crate::bucket::Bucket;
 use crate::closing::Closing;
 use crate::context::Context;
 use crate::directory::Directory;
-use crate::lake::{Lake, LakePlan, lake_bucket, no_lake};
+use crate::lake::{Lake, LakePlan, is_of_lake, no_lake};
 use crate::lookup::TableLookup;
 use crate::partitioner::Partitioner;
 use crate::producers::Producers;
@@ -18,9 +18,11 @@ use crate::worker::Workers;
 use crate::write::TableWriter;
 use crate::{Settings, TableMeta};
 use sluice_api::{
-    LakeSnapshot, Lookup, LookupOptions, OffsetSpec, ScanOptions, Scanner, TableStats, WriteOptions, Writer,
+    LakeSnapshot, Lookup, LookupOptions, OffsetSpec, PartitionInfo, ScanOptions, Scanner, TableStats, WriteOptions,
+    Writer,
 };
-use sluice_base::{Clock, Error, ErrorKind, Fs, Offset, Result, Subject, TableBucket, TableId};
+use sluice_base::{Clock, Error, ErrorKind, Fs, Offset, PartitionId, Result, Subject, TableBucket, TableId};
+use sluice_lake::LakeOffsets;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -179,7 +181,11 @@ impl Engine {
                 format!("timestamp {ms} lies in the future, the store's clock says {now}; give a time that has passed");
             return Err(Error::invalid(Subject::Offset, message));
         }
-        let offset = |id| {
+        let offset = |id: &TableBucket| {
+            if id.partition.is_some_and(is_of_lake) {
+                // The lake has its rows, and no log goes on behind them.
+                return Ok(0);
+            }
             let bucket = self.bucket(id)?;
             let (start, end) = bucket.readable()?;
             Ok(match spec {
@@ -214,7 +220,27 @@ impl Engine {
     /// # Errors
     /// As `sluice_api::Connection::tier`.
     pub(crate) fn tier(&self, id: TableId, timeout: Duration) -> Result<LakeSnapshot> {
-        self.tiering.tier(&*self.table(id)?, timeout)
+        self.tiering.tier(&*self.table(id)?, None, timeout)
+    }
+
+    /// Brings all rows of a partition that are visible now into the lake, so that it can be dropped without loss.
+    ///
+    /// # Errors
+    /// As `sluice_api::Connection::tier`.
+    pub(crate) fn tier_partition(&self, id: TableId, partition: PartitionId, timeout: Duration) -> Result<()> {
+        self.tiering.tier(&*self.table(id)?, Some(partition), timeout).map(drop)
+    }
+
+    /// The partitions of a table that only its lake has.
+    ///
+    /// # Errors
+    /// As `sluice_api::Connection::lake_partitions`.
+    pub(crate) fn lake_partitions(&self, id: TableId) -> Result<Vec<PartitionInfo>> {
+        let table = self.table(id)?;
+        let meta = table.meta.get();
+        let Some(lake) = table.lake()?.filter(|_| meta.is_partitioned()) else { return Ok(Vec::new()) };
+        let Some((snapshot, _)) = LakePlan::newest(lake, &meta)? else { return Ok(Vec::new()) };
+        LakePlan::new(lake, &meta, snapshot.id.unsigned_abs())?.partitions_beside(&meta)
     }
 
     /// Rows and bytes of a table.
@@ -226,13 +252,13 @@ impl Engine {
         let meta = table.meta.get();
         let keyed = meta.has_primary_key();
         // Where the changelog does not say whether a key is new, nobody counts.
-        let counted = !keyed || meta.merging.full_image;
+        let counted = !keyed || meta.merging.full_image && self.lake_partitions(id)?.is_empty();
         let lake = if keyed { None } else { self.context.lake_of(&meta)? };
-        let (in_lake, ends) = lake.map_or(Ok((0, BTreeMap::new())), |lake| tiering::lake_rows(lake, &meta))?;
+        let (in_lake, ends) = lake.map_or(Ok((0, LakeOffsets::default())), |lake| tiering::lake_rows(lake, &meta))?;
         let mut stats = TableStats { row_count: counted.then_some(in_lake), size_bytes: 0 };
-        for bucket in table.buckets() {
+        for (name, bucket) in table.lake_buckets() {
             let (start, end) = bucket.readable()?;
-            let mut rows = end - ends.get(&bucket.id.bucket).map_or(start, |lake| start.max(*lake)).min(end);
+            let mut rows = end - ends.end(&name).map_or(start, |lake| start.max(lake)).min(end);
             if keyed {
                 let kv = bucket.kv()?;
                 rows = kv.mark().rows;
@@ -296,13 +322,15 @@ impl Engine {
         }
         let mut lakes = BTreeMap::new();
         let acquire = |id: &TableBucket| {
-            let bucket = self.bucket(id)?;
-            let meta = bucket.meta.get();
-            if meta.has_primary_key() {
+            let table = self.table(id.table)?;
+            let meta = table.meta.get();
+            let of_lake = id.partition.is_some_and(is_of_lake);
+            let bucket = if of_lake { None } else { Some(table.find(id)?) };
+            if let Some(bucket) = bucket.as_ref().filter(|_| meta.has_primary_key()) {
                 self.context.writable()?;
                 return bucket.acquire_snapshot(lease, lease_ms);
             }
-            let Some(lake) = self.context.lake_of(&meta)? else {
+            let Some(lake) = table.lake()? else {
                 let message = format!("{id} is of a log table without a lake, which has no snapshots; scan its log");
                 return Err(Error::invalid(Subject::Snapshot, message));
             };
@@ -310,13 +338,11 @@ impl Engine {
                 Some(known) => known,
                 None => lakes.entry(id.table).or_insert(LakePlan::newest(lake, &meta)?),
             };
-            let start = bucket.readable()?.0;
-            Ok(match newest {
-                Some((snapshot, offsets)) => {
-                    (snapshot.id.unsigned_abs(), offsets.end(&lake_bucket(id.bucket)).unwrap_or(start))
-                }
-                None => (0, start),
-            })
+            let snapshot = newest.as_ref().map_or(0, |(snapshot, _)| snapshot.id.unsigned_abs());
+            let Some(bucket) = bucket else { return Ok((snapshot, 0)) };
+            let name = table.lake_bucket(id)?;
+            let end = newest.as_ref().and_then(|(_, offsets)| offsets.end(&name));
+            Ok((snapshot, end.map_or_else(|| Ok(bucket.readable()?.0), Ok)?))
         };
         buckets.iter().map(acquire).collect()
     }

@@ -7,6 +7,7 @@ use crate::catalog::{Catalog, Change, no_partition, partition_exists};
 use crate::ddl::{Limits, full_spec};
 use crate::tables::Tables;
 use crate::{Settings, TableMeta};
+use sluice_api::PartitionInfo;
 use sluice_base::{Error, Result, Subject, TableId};
 use sluice_row::TablePath;
 use std::collections::BTreeMap;
@@ -91,7 +92,11 @@ impl Partitioner {
         let mut change = self.catalog.change();
         let meta = change.state.table(path)?.clone();
         let now = change.now_ms;
-        let changed = change.state.follow_clock(&meta, self.limits, now)?;
+        // What the lake does not have yet waits for it, and goes with a later look.
+        let table = self.tables.get(meta.id)?;
+        let may_go =
+            |partition: &PartitionInfo| meta.lake.is_none() || table.is_in_lake(partition.id()).unwrap_or_default();
+        let changed = change.state.follow_clock(&meta, self.limits, now, &may_go)?;
         self.settle(&mut change, changed)
     }
 

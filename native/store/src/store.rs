@@ -6,7 +6,7 @@
 
 use crate::access_rules;
 use crate::catalog::{Catalog, Change, State, TableMeta};
-use crate::ddl::partial_spec;
+use crate::ddl::{full_spec, partial_spec};
 use crate::directory::Directory;
 use crate::engine::Engine;
 use crate::partitioner::{Partitioner, limits};
@@ -28,6 +28,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+/// How long a DROP PARTITION waits for the lake at most.
+const DROP_WAIT: Duration = Duration::from_secs(60);
 
 static STORES: Registry<Core> = Registry::new();
 
@@ -285,6 +288,16 @@ impl Core {
         lake.alter(before, after)
     }
 
+    /// Brings the rows of a partition that is to be dropped into the lake, which keeps them.
+    fn keep_in_lake(&self, path: &TablePath, spec: &BTreeMap<String, String>) -> Result<()> {
+        let meta = self.table(path).ok().filter(|meta| meta.lake.is_some());
+        // What is wrong with the names says the drop itself.
+        let values = meta.as_ref().and_then(|meta| full_spec(&meta.info.descriptor, spec).ok());
+        let (Some(meta), Some(values)) = (meta, values) else { return Ok(()) };
+        let Some(partition) = meta.partitions.get(&values.join("$")) else { return Ok(()) };
+        self.engine.tier_partition(meta.id, partition.id(), DROP_WAIT)
+    }
+
     /// The drop is durable already; files that cannot be removed now are removed when the store opens next.
     fn remove_data(&self, tables: &[TableId]) {
         for id in tables {
@@ -386,7 +399,14 @@ impl Connection for LocalStore {
     }
 
     fn drop_partition(&self, path: &TablePath, spec: &BTreeMap<String, String>, ignore_if_missing: bool) -> Result<()> {
-        self.core()?.partitioner.remove(path, spec, ignore_if_missing)
+        let core = self.core()?;
+        core.keep_in_lake(path, spec).map_err(|e| {
+            e.context(format_args!(
+                "cannot drop a partition of table {path} before the lake has its rows (to drop them without, set \
+                 'table.datalake.enabled' to false first)"
+            ))
+        })?;
+        core.partitioner.remove(path, spec, ignore_if_missing)
     }
 
     fn list_partitions(&self, path: &TablePath, spec: &BTreeMap<String, String>) -> Result<Vec<PartitionInfo>> {
@@ -438,6 +458,11 @@ impl Connection for LocalStore {
     fn lake_snapshot(&self, path: &TablePath) -> Result<LakeSnapshot> {
         let core = self.core()?;
         core.engine.lake_snapshot(core.table(path)?.id)
+    }
+
+    fn lake_partitions(&self, path: &TablePath) -> Result<Vec<PartitionInfo>> {
+        let core = self.core()?;
+        core.engine.lake_partitions(core.table(path)?.id)
     }
 
     fn tier(&self, path: &TablePath, timeout: Duration) -> Result<LakeSnapshot> {

@@ -4,8 +4,10 @@ use crate::TableMeta;
 use crate::bucket::Bucket;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::lake::Lake;
 use crate::live_meta::LiveMeta;
-use sluice_base::{Error, ErrorKind, PartitionId, Result, Subject, TableBucket, TableId};
+use sluice_base::{Error, ErrorKind, Offset, PartitionId, Result, Subject, TableBucket, TableId};
+use sluice_lake::{LakeBucket, LakePartition};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -66,6 +68,12 @@ impl Partition {
 
     pub(crate) fn bucket_count(&self) -> i32 {
         i32::try_from(self.buckets.len()).unwrap_or(i32::MAX)
+    }
+
+    /// How the lake names one of its buckets.
+    pub(crate) fn lake_bucket(&self, bucket: i32) -> LakeBucket {
+        let partition = self.id.map(|id| LakePartition { name: self.name.clone(), id: id.0 });
+        LakeBucket { partition, bucket }
     }
 
     pub(crate) fn next_bucket(&self) -> u32 {
@@ -139,6 +147,58 @@ impl Table {
     /// Buckets of all partitions.
     pub(crate) fn buckets(&self) -> Vec<Arc<Bucket>> {
         self.read(|p| p.by_id.values().flat_map(|p| p.buckets.iter().cloned()).collect())
+    }
+
+    /// Buckets of all partitions, each with its name in the lake.
+    pub(crate) fn lake_buckets(&self) -> Vec<(LakeBucket, Arc<Bucket>)> {
+        let named = |p: &Arc<Partition>| {
+            let partition = p.clone();
+            p.buckets.clone().into_iter().map(move |bucket| (partition.lake_bucket(bucket.id.bucket), bucket))
+        };
+        self.read(|p| p.by_id.values().flat_map(named).collect())
+    }
+
+    /// The lake of the table, `None` when it has none.
+    ///
+    /// # Errors
+    /// As [`Context::lake_of`].
+    pub(crate) fn lake(&self) -> Result<Option<&Lake>> {
+        self.context.lake_of(&self.meta.get())
+    }
+
+    /// How the lake names a bucket.
+    ///
+    /// # Errors
+    /// `NotFound` about `Partition`.
+    pub(crate) fn lake_bucket(&self, id: &TableBucket) -> Result<LakeBucket> {
+        let partition = self.read(|p| p.by_id.get(&id.partition).cloned());
+        partition.map(|p| p.lake_bucket(id.bucket)).ok_or_else(|| self.no_partition(id))
+    }
+
+    /// The lake has the log of a bucket up to `end`. Buckets of partitions that are gone are passed over.
+    pub(crate) fn note_in_lake(&self, bucket: &LakeBucket, end: Offset) {
+        let id = TableBucket {
+            table: self.id,
+            partition: bucket.partition.as_ref().map(|p| PartitionId(p.id)),
+            bucket: bucket.bucket,
+        };
+        if let Ok(bucket) = self.find(&id) {
+            bucket.in_lake.fetch_max(end, Ordering::AcqRel);
+        }
+    }
+
+    /// Whether the lake is known to have all rows of a partition; so it is of one that is not there.
+    ///
+    /// # Errors
+    /// What opening a log says.
+    pub(crate) fn is_in_lake(&self, partition: PartitionId) -> Result<bool> {
+        let Some(partition) = self.read(|p| p.by_id.get(&Some(partition)).cloned()) else { return Ok(true) };
+        for bucket in &partition.buckets {
+            if bucket.readable()?.1 > bucket.in_lake.load(Ordering::Acquire) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The one partition of a table without partition columns.

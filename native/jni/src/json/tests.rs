@@ -83,6 +83,8 @@ fn operations_on_the_lake_reach_their_methods() {
     let path = r#""path":{"database":"d","table":"t"}"#;
     let told = r#"{"snapshot":3,"buckets":[[0,40]],"last_round_ms":null,"error":null}"#;
     assert_eq!(admin(&store(), "lake_options", "{}").unwrap(), r#"{"warehouse":"/w"}"#);
+    let partitions = r#"[{"partition_id":-5,"values":["y"],"bucket_count":2,"created_ms":0}]"#;
+    assert_eq!(admin(&store(), "lake_partitions", &format!("{{{path}}}")).unwrap(), partitions);
     for (operation, arguments, call) in [
         ("lake_snapshot", format!("{{{path}}}"), "lake_snapshot d.t"),
         ("tier", format!(r#"{{{path},"timeout_ms":9}}"#), "tier d.t 9ms"),

@@ -6,7 +6,9 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use serde_json::{Value, json};
 use sluice_base::OsFs;
-use sluice_lake::{KeyedWriter, LakeBucket, LakeScan, LakeSplit, LakeTable, LocalStorage, OFFSET, Round, ScanOptions};
+use sluice_lake::{
+    KeyedWriter, LakeBucket, LakePartition, LakeScan, LakeSplit, LakeTable, LocalStorage, OFFSET, Round, ScanOptions,
+};
 use sluice_row::{ChangeKind, TablePath};
 use sluice_testkit::ManualClock;
 use std::path::Path;
@@ -66,7 +68,8 @@ fn delete_some(table: &LakeTable, scan: &LakeScan, wanted: &mut Value) {
         let Some(batch) = read(scan, split).into_iter().next() else { continue };
         let gone = batch.slice(0, DELETED.min(batch.num_rows()));
         let partition = scan.partition_values(split).unwrap();
-        let partition = partition.first().map(|p| p.as_string::<i32>().value(0).to_owned());
+        let partition =
+            partition.first().map(|p| LakePartition { name: p.as_string::<i32>().value(0).to_owned(), id: 1 });
         let bucket = LakeBucket { partition, bucket: split.bucket() };
         let start = tiered.offsets.end(&bucket).expect("the bucket was tiered");
         let mut writer = KeyedWriter::new(table, split.bucket());

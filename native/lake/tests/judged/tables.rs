@@ -9,7 +9,7 @@ use arrow_array::{
 };
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
-use sluice_lake::{LakeBucket, SystemColumns};
+use sluice_lake::{LakeBucket, LakePartition, SystemColumns};
 use sluice_row::{
     BucketFunction, ChangeKind, Column, DataType, KeyEncoder, KeyFormat, RowField, TypeRoot, arrow_field,
 };
@@ -153,7 +153,7 @@ fn batch(types: &[DataType], columns: Vec<ArrayRef>) -> RecordBatch {
 }
 
 fn in_partition(name: &str, bucket: i32) -> LakeBucket {
-    LakeBucket { partition: Some(name.to_owned()), bucket }
+    LakeBucket { partition: Some(LakePartition { name: name.to_owned(), id: 1 }), bucket }
 }
 
 fn odd_partitions(warehouse: &mut Warehouse) {
@@ -275,7 +275,8 @@ fn random_changes(
             current[which] = Some(row);
             of_bucket[home as usize].push((changes, kinds));
         }
-        let place = |b: usize| LakeBucket { partition: partition.map(str::to_owned), bucket: b as i32 };
+        let named = || partition.map(|name| LakePartition { name: name.to_owned(), id: 1 });
+        let place = |b: usize| LakeBucket { partition: named(), bucket: b as i32 };
         table.round(of_bucket.into_iter().enumerate().map(|(b, changes)| (place(b), changes)).collect());
     }
 }

@@ -75,7 +75,8 @@ impl State {
         self.put_partitions(meta, partitions)
     }
 
-    /// Drops what is past its retention and creates what the clock asks for; `None` when nothing was due. What would be too many waits.
+    /// Drops what is past its retention and `may_go`, and creates what the clock asks for; `None` when nothing was due. What would be too many
+    /// waits.
     ///
     /// # Errors
     /// `NotFound` about `Table`.
@@ -84,10 +85,12 @@ impl State {
         meta: &Arc<TableMeta>,
         limits: Limits,
         now_ms: i64,
+        may_go: &dyn Fn(&PartitionInfo) -> bool,
     ) -> Result<Option<Arc<TableMeta>>> {
         let Some(auto) = &meta.auto else { return Ok(None) };
         let mut partitions = Partitions::clone(&meta.partitions);
-        partitions.retain(|_, p| !p.values.get(auto.key).is_some_and(|time| auto.has_expired(time, now_ms)));
+        let is_due = |p: &PartitionInfo| p.values.get(auto.key).is_some_and(|time| auto.has_expired(time, now_ms));
+        partitions.retain(|_, p| !(is_due(p) && may_go(p)));
         for time in auto.wanted(now_ms) {
             if partitions.len() < limits.partitions_max && !partitions.contains_key(&time) {
                 let partition = PartitionInfo {

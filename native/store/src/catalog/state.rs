@@ -208,7 +208,7 @@ impl State {
         let meta = Arc::new(TableMeta::new(info, schemas)?);
         database.tables.insert(path.table.clone(), meta.clone());
         self.next.table += 1;
-        let followed = self.follow_clock(&meta, limits, now_ms)?;
+        let followed = self.follow_clock(&meta, limits, now_ms, &|_| true)?;
         Ok(Some(followed.unwrap_or(meta)))
     }
 
@@ -266,7 +266,8 @@ impl State {
         }
         let meta = Arc::new(TableMeta::new(info, schemas)?.with_partitions(meta.partitions.clone()));
         self.database_mut(&path.database)?.tables.insert(path.table.clone(), meta.clone());
-        let followed = self.follow_clock(&meta, limits, now_ms)?;
+        // Those of a table with a lake go when the clock is looked at next, which asks how far the lake is.
+        let followed = self.follow_clock(&meta, limits, now_ms, &|_| meta.lake.is_none())?;
         Ok(Some(followed.unwrap_or(meta)))
     }
 }

@@ -3,10 +3,12 @@
 //! A lake table names the table that it was made for in its options, so that neither a table made anew under the same name nor another store
 //! adds to its rows. The lake alone says how far it has come; nothing about that is kept in the store.
 
+mod partitions;
 mod plan;
 mod rows;
 
-pub(crate) use plan::{LakePlan, lake_bucket};
+pub(crate) use partitions::is_of_lake;
+pub(crate) use plan::LakePlan;
 pub(crate) use rows::LakeRows;
 
 use crate::TableMeta;
@@ -52,12 +54,6 @@ impl Lake {
     /// `AlreadyExists` about `Table` for a lake table that does not fit or has rows of somebody else; `Invalid` or `Unsupported` about
     /// `Column`, `Option` or `Table` for what a lake table cannot be; `Io`, `Busy` about `Disk`.
     pub(crate) fn attach(&self, meta: &TableMeta) -> Result<()> {
-        let descriptor = &meta.info.descriptor;
-        if !descriptor.partition_key.is_empty() {
-            let message =
-                format!("table {}: 'table.datalake.enabled' is not supported yet for partitioned tables", meta.path);
-            return Err(Error::unsupported(Subject::Table, message));
-        }
         let mut schema = self.defined(meta)?;
         let owner = owner(meta);
         schema.options.insert(OWNER.to_owned(), owner.clone());

@@ -1,4 +1,4 @@
-//! The rows that a lake snapshot has for one bucket of a log table, in an order that is the same each time.
+//! The rows that a lake snapshot has for one bucket of a table, in an order that is the same each time.
 
 use super::LakePlan;
 use arrow_array::{RecordBatch, RecordBatchOptions};
@@ -24,9 +24,15 @@ pub(crate) struct LakeRows {
 }
 
 impl LakeRows {
-    /// The rows of `bucket` but the first `skip`, at most `limit` of them. Columns are those of `output`, by name.
-    pub(crate) fn new(plan: Arc<LakePlan>, bucket: i32, output: &SchemaRef, skip: u64, limit: Option<u64>) -> Self {
-        let files = plan.files(bucket).into();
+    /// The rows of `files` but the first `skip`, at most `limit` of them. Columns are those of `output`, by name.
+    pub(crate) fn new(
+        plan: Arc<LakePlan>,
+        files: Vec<LakeSplit>,
+        output: &SchemaRef,
+        skip: u64,
+        limit: Option<u64>,
+    ) -> Self {
+        let files = files.into();
         let columns = output.fields().iter().map(|f| f.name().clone()).collect();
         Self { plan, columns, files, open: None, skip, left: limit.unwrap_or(u64::MAX), read: 0 }
     }

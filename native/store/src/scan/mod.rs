@@ -11,7 +11,7 @@ pub(crate) use row_part::RowPart;
 
 use crate::TableMeta;
 use crate::bucket::Bucket;
-use crate::lake::{Lake, LakePlan, LakeRows, lake_bucket, no_lake};
+use crate::lake::{Lake, LakePlan, LakeRows, is_of_lake, no_lake};
 use crate::signal::Signal;
 use crate::snapshot;
 use crate::table::{Holder, Table, is_partition_gone};
@@ -19,7 +19,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use filter::ScanFilter;
 use sluice_api::{ScanBatch, ScanOptions, ScanSplit, ScanStart, Scanner};
-use sluice_base::{Error, Offset, PartitionId, Result, Subject};
+use sluice_base::{Error, Offset, PartitionId, Result, Subject, TableBucket};
 use sluice_row::Filter;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -54,8 +54,13 @@ impl Holder for Splits {
 
     fn give_up_partition(&self, partition: Option<PartitionId>) {
         let mut splits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for split in splits.iter_mut().filter(|s| s.bucket.id.partition == partition) {
-            split.phase = Phase::Gone { follows: split.phase.follows(), next: split.phase.position() };
+        for split in splits.iter_mut().filter(|s| s.bucket.as_ref().is_some_and(|b| b.id.partition == partition)) {
+            let gone = Phase::Gone { follows: split.phase.follows(), next: split.phase.position() };
+            // The lake keeps what it has of the partition, and nothing comes behind that any more.
+            if let Phase::Lake { snapshot, rows, stop: None, again, .. } = std::mem::replace(&mut split.phase, gone) {
+                split.bucket = None;
+                split.phase = Phase::InLake { snapshot, rows, again };
+            }
         }
     }
 }
@@ -63,7 +68,8 @@ impl Holder for Splits {
 #[derive(Debug)]
 struct Split {
     id: u32,
-    bucket: Arc<Bucket>,
+    /// `None` for one that only the lake has.
+    bucket: Option<Arc<Bucket>>,
     phase: Phase,
 }
 
@@ -85,6 +91,12 @@ enum Phase {
         stop: Option<Offset>,
         again: Option<ScanStart>,
     },
+    /// Rows of a snapshot of the lake, then the end: of a partition that the store does not have.
+    InLake {
+        snapshot: u64,
+        rows: LakeRows,
+        again: Option<ScanStart>,
+    },
     /// The current rows or some of them, then the end; what a reader would start with again.
     Rows {
         rows: RowPart,
@@ -104,7 +116,7 @@ impl Phase {
         match self {
             Self::Log(log) => log.follows(),
             Self::Snapshot { stop, .. } | Self::Lake { stop, .. } => stop.is_none(),
-            Self::Rows { .. } => false,
+            Self::Rows { .. } | Self::InLake { .. } => false,
             Self::Gone { follows, .. } => *follows,
         }
     }
@@ -114,7 +126,7 @@ impl Phase {
         match self {
             Self::Log(log) => log.position(),
             Self::Snapshot { snapshot, rows, .. } => ScanStart::Snapshot { snapshot: *snapshot, skip_rows: rows.read },
-            Self::Lake { snapshot, rows, again, .. } => {
+            Self::Lake { snapshot, rows, again, .. } | Self::InLake { snapshot, rows, again } => {
                 let here = ScanStart::Snapshot { snapshot: *snapshot, skip_rows: rows.read };
                 again.clone().unwrap_or(here)
             }
@@ -189,7 +201,8 @@ impl TableScanner {
             let plan = self.plan(lake, snapshot.id.unsigned_abs())?;
             let then = self.after_lake(bucket, lake, &plan)?;
             let share = rows.saturating_sub((end - then).max(0).unsigned_abs());
-            let rows = LakeRows::new(plan.clone(), bucket.id.bucket, &self.output, 0, Some(share));
+            let files = plan.files(&self.table.lake_bucket(&bucket.id)?);
+            let rows = LakeRows::new(plan.clone(), files, &self.output, 0, Some(share));
             let again = Some(ScanStart::Limit { rows: wanted.unsigned_abs() });
             let then = then.max(end.saturating_sub(wanted));
             return Ok(Phase::Lake { snapshot: plan.snapshot(), rows, then, stop: Some(end), again });
@@ -206,8 +219,32 @@ impl TableScanner {
         let Some(lake) = self.lake(bucket)? else { return Err(no_lake()) };
         let plan = self.plan(lake, snapshot)?;
         let then = self.after_lake(bucket, lake, &plan)?;
-        let rows = LakeRows::new(plan, bucket.id.bucket, &self.output, skip_rows, None);
+        let files = plan.files(&self.table.lake_bucket(&bucket.id)?);
+        let rows = LakeRows::new(plan, files, &self.output, skip_rows, None);
         Ok(Phase::Lake { snapshot, rows, then, stop, again: None })
+    }
+
+    /// The rows of a bucket of a partition that only the lake has: those of one snapshot, all of the newest, or some of them.
+    fn in_lake(&self, id: &TableBucket, partition: PartitionId, start: &ScanStart) -> Result<Phase> {
+        let Some(lake) = self.table.lake()? else { return Err(no_lake()) };
+        let newest = || {
+            let newest = LakePlan::newest(lake, &self.table.meta.get())?;
+            Ok(newest.map_or(0, |(snapshot, _)| snapshot.id.unsigned_abs()))
+        };
+        let (snapshot, skip, limit) = match start {
+            ScanStart::Snapshot { snapshot, skip_rows } => (*snapshot, *skip_rows, None),
+            ScanStart::Current => (newest()?, 0, None),
+            ScanStart::Limit { rows } => (newest()?, 0, Some(*rows)),
+            ScanStart::Log { .. } => {
+                let message = format!("{id} is of a partition that only the lake has; there is no log to scan");
+                return Err(Error::invalid(Subject::Offset, message));
+            }
+        };
+        let plan = self.plan(lake, snapshot)?;
+        let files = plan.files_beside(partition, id.bucket);
+        let rows = LakeRows::new(plan, files, &self.output, skip, limit);
+        let again = Some(start.clone()).filter(|_| !matches!(start, ScanStart::Snapshot { .. }));
+        Ok(Phase::InLake { snapshot, rows, again })
     }
 
     /// The plan of a snapshot; splits of one scan mostly share it.
@@ -225,12 +262,13 @@ impl TableScanner {
     /// newer snapshots have the rows between. Otherwise they have expired while the lake was switched off, and nobody has them.
     fn after_lake(&self, bucket: &Bucket, lake: &Lake, plan: &LakePlan) -> Result<Offset> {
         let (first, end) = bucket.readable()?;
-        match plan.end(bucket.id.bucket) {
+        let name = self.table.lake_bucket(&bucket.id)?;
+        match plan.end(&name) {
             None => Ok(first),
             Some(then) if (first..=end).contains(&then) => Ok(then),
             Some(then) => {
                 let newest = LakePlan::newest(lake, &self.table.meta.get())?;
-                let newest = newest.and_then(|(_, offsets)| offsets.end(&lake_bucket(bucket.id.bucket)));
+                let newest = newest.and_then(|(_, offsets)| offsets.end(&name));
                 if then < first && newest == Some(then) {
                     Ok(first)
                 } else {
@@ -248,7 +286,7 @@ impl TableScanner {
         let (wanted, filter) = &mut *self.wanted.lock().map_err(broken)?;
         for _ in 0..splits.len() {
             let Some(mut split) = splits.pop_front() else { break };
-            let turn = split.bucket.progress.alive().and_then(|()| split.turn(wanted, filter.as_mut(), self.rows_max));
+            let turn = split.alive().and_then(|()| split.turn(wanted, filter.as_mut(), self.rows_max));
             let turn = turn.or_else(|e| split.gone(wanted, e));
             let done = matches!(&turn, Ok(Some(batch)) if batch.finished);
             if !done {
@@ -273,6 +311,10 @@ fn log_from(bucket: &Bucket, offset: Offset, stop: Option<Offset>) -> Result<Pha
 }
 
 impl Split {
+    fn alive(&self) -> Result<()> {
+        self.bucket.as_ref().map_or(Ok(()), |bucket| bucket.progress.alive())
+    }
+
     fn turn(
         &mut self,
         wanted: &mut Wanted,
@@ -280,10 +322,13 @@ impl Split {
         rows_max: usize,
     ) -> Result<Option<ScanBatch>> {
         let found = match &mut self.phase {
-            Phase::Log(log) => match log.next(&self.bucket, wanted, filter, rows_max)? {
-                None if log.is_finished() => Some(empty(wanted, log.position(), true)),
-                None if log.has_skipped() => Some(empty(wanted, log.position(), false)),
-                found => found,
+            Phase::Log(log) => match &self.bucket {
+                None => Some(empty(wanted, log.position(), true)),
+                Some(bucket) => match log.next(bucket, wanted, filter, rows_max)? {
+                    None if log.is_finished() => Some(empty(wanted, log.position(), true)),
+                    None if log.has_skipped() => Some(empty(wanted, log.position(), false)),
+                    found => found,
+                },
             },
             Phase::Snapshot { snapshot, rows, then, stop } => {
                 let batch = rows.next(wanted, rows_max)?;
@@ -312,6 +357,15 @@ impl Split {
                     Some(switched)
                 }
             },
+            Phase::InLake { snapshot, rows, again } => {
+                let batch = rows.next(&wanted.output, rows_max)?;
+                let here = ScanStart::Snapshot { snapshot: *snapshot, skip_rows: rows.read };
+                let next = again.clone().unwrap_or(here);
+                Some(match batch {
+                    Some(batch) => inserts(batch, next, false),
+                    None => empty(wanted, next, true),
+                })
+            }
             Phase::Rows { rows, again } => {
                 let batch = rows.next(wanted, rows_max)?;
                 Some(inserts(batch, again.clone(), rows.ended))
@@ -325,7 +379,7 @@ impl Split {
     /// What becomes of the split after an error: one that follows its bucket for ever ends quietly with its partition; one that was to give
     /// all rows up to an end must not seem complete.
     fn gone(&self, wanted: &Wanted, e: Error) -> Result<Option<ScanBatch>> {
-        let e = self.bucket.progress.alive().err().unwrap_or(e);
+        let e = self.alive().err().unwrap_or(e);
         if is_partition_gone(&e) && self.phase.follows() {
             return Ok(Some(ScanBatch { split: self.id, ..empty(wanted, self.phase.position(), true) }));
         }
@@ -347,9 +401,15 @@ impl Scanner for TableScanner {
         if split.bucket.table != self.table.id {
             return Err(Error::not_found(Subject::Bucket, format!("{} is not of the scanned table", split.bucket)));
         }
-        let bucket = self.table.find(&split.bucket)?;
-        let phase = self.phase(&bucket, &split.start, split.stop)?;
-        bucket.bells.add(&self.signal);
+        let (bucket, phase) = match split.bucket.partition.filter(|id| is_of_lake(*id)) {
+            Some(partition) => (None, self.in_lake(&split.bucket, partition, &split.start)?),
+            None => {
+                let bucket = self.table.find(&split.bucket)?;
+                let phase = self.phase(&bucket, &split.start, split.stop)?;
+                bucket.bells.add(&self.signal);
+                (Some(bucket), phase)
+            }
+        };
         let mut splits = self.splits.lock()?;
         splits.retain(|s| s.id != split.id);
         splits.push_back(Split { id: split.id, bucket, phase });

@@ -33,24 +33,25 @@ impl<'t> BucketRows<'t> {
     }
 
     /// Writes what `log` (the offsets that can be read) has from `start` on, `None` when the lake has nothing of the bucket yet, or a part of it
-    /// when the time is over; tells the range that the files stand for.
+    /// when the time is over; tells the range that the files stand for. Sequence numbers are offsets counted from `base`.
     pub(super) fn write(
         &mut self,
         bucket: &Arc<Bucket>,
         start: Option<Offset>,
         log: Range<Offset>,
+        base: i64,
         until: &Until<'_>,
     ) -> Result<(Range<Offset>, WrittenFiles)> {
         let behind = log.start > start.unwrap_or(0);
         if self.meta.has_primary_key() && behind {
             return match start {
-                None => self.write_snapshot(bucket, until),
+                None => self.write_snapshot(bucket, base, until),
                 Some(start) => Err(self.gap(bucket, start, log.start)),
             };
         }
         // Rows that a log table's log has lost while the lake was switched off are lost to the lake too.
         let first = start.unwrap_or(log.start);
-        let (end, files) = self.write_log(bucket, first.max(log.start)..log.end, until)?;
+        let (end, files) = self.write_log(bucket, first.max(log.start)..log.end, base, until)?;
         Ok((first..end, files))
     }
 
@@ -58,13 +59,14 @@ impl<'t> BucketRows<'t> {
         &mut self,
         bucket: &Bucket,
         range: Range<Offset>,
+        base: i64,
         until: &Until<'_>,
     ) -> Result<(Offset, WrittenFiles)> {
         if !bucket.context.syncs() {
             // What the lake has must not be lost to the log by a power cut: other rows would get its offsets.
             bucket.log()?.sync()?;
         }
-        let mut writer = Writer::new(self.lake_table, &self.meta, bucket.id.bucket);
+        let mut writer = Writer::new(self.lake_table, &self.meta, bucket.id.bucket, base);
         let mut log = LogPart::new(range.start, Some(range.end));
         while let Some(batch) = log.next(bucket, &mut self.wanted, None, BATCH_ROWS)? {
             until.check_stopped()?;
@@ -83,15 +85,26 @@ impl<'t> BucketRows<'t> {
     }
 
     /// All rows by key as they are now, as if each had just been inserted.
-    fn write_snapshot(&mut self, bucket: &Bucket, until: &Until<'_>) -> Result<(Range<Offset>, WrittenFiles)> {
+    fn write_snapshot(
+        &mut self,
+        bucket: &Bucket,
+        base: i64,
+        until: &Until<'_>,
+    ) -> Result<(Range<Offset>, WrittenFiles)> {
         let (id, end) = bucket.acquire_snapshot(LEASE, LEASE_MS)?;
-        let written = self.write_rows(bucket, id, end, until);
+        let writer = KeyedWriter::new(self.lake_table, bucket.id.bucket).counting_from(base);
+        let written = self.write_rows(bucket, writer, (id, end), until);
         bucket.release_snapshot_if_any(LEASE)?;
         Ok((0..end, written?))
     }
 
-    fn write_rows(&mut self, bucket: &Bucket, id: u64, end: Offset, until: &Until<'_>) -> Result<WrittenFiles> {
-        let mut writer = KeyedWriter::new(self.lake_table, bucket.id.bucket);
+    fn write_rows(
+        &mut self,
+        bucket: &Bucket,
+        mut writer: KeyedWriter<'t>,
+        (id, end): (u64, Offset),
+        until: &Until<'_>,
+    ) -> Result<WrittenFiles> {
         let now = bucket.context.clock.now_ms();
         let opened = snapshot::open(bucket, id)?;
         let mut rows = RowPart::new(opened.scan(0)?, 0, None);
@@ -119,10 +132,10 @@ enum Writer<'t> {
 }
 
 impl<'t> Writer<'t> {
-    fn new(table: &'t LakeTable, meta: &TableMeta, bucket: i32) -> Self {
+    fn new(table: &'t LakeTable, meta: &TableMeta, bucket: i32, base: i64) -> Self {
         match meta.has_primary_key() {
-            true => Self::Keyed(Box::new(KeyedWriter::new(table, bucket))),
-            false => Self::Append(Box::new(AppendWriter::new(table, bucket))),
+            true => Self::Keyed(Box::new(KeyedWriter::new(table, bucket).counting_from(base))),
+            false => Self::Append(Box::new(AppendWriter::new(table, bucket).counting_from(base))),
         }
     }
 

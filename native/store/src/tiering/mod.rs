@@ -7,16 +7,18 @@ mod bucket_rows;
 mod job;
 mod round;
 
+use crate::bucket::Bucket;
 use crate::catalog::TableMeta;
 use crate::context::Context;
-use crate::lake::{Lake, LakePlan, lake_bucket};
+use crate::lake::{Lake, LakePlan};
 use crate::lake_settings::TieringMode;
 use crate::table::Table;
 use crate::tables::Tables;
 use job::{Job, Turn};
 use round::{Done, Until, run_round};
-use sluice_api::LakeSnapshot;
-use sluice_base::{Error, ErrorKind, Offset, Result, Subject, TableId};
+use sluice_api::{LakePartitionOffsets, LakeSnapshot};
+use sluice_base::{Error, ErrorKind, PartitionId, Result, Subject, TableId};
+use sluice_lake::{LakeBucket, LakeOffsets};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -179,7 +181,7 @@ impl Tiering {
         let meta = table.meta.get();
         let done = run_round(self.lake(&meta)?, table, turn.job(), until)?;
         for (bucket, end) in &done.ends {
-            note(table, *bucket, *end);
+            table.note_in_lake(bucket, *end);
         }
         turn.job().succeeded(done.committed.then(|| self.context.clock.now_ms()));
         Ok(done)
@@ -196,13 +198,12 @@ impl Tiering {
     fn learn(&self, table: &Table) -> Result<LakeSnapshot> {
         let meta = table.meta.get();
         let Some((snapshot, offsets)) = LakePlan::newest(self.lake(&meta)?, &meta)? else {
-            return Ok(LakeSnapshot { snapshot: None, buckets: Vec::new(), last_round_ms: None, error: None });
+            return Ok(told(None, &LakeOffsets::default()));
         };
-        let ends: Vec<(i32, Offset)> = offsets.iter().map(|(bucket, range)| (bucket.bucket, range.end)).collect();
-        for (bucket, end) in &ends {
-            note(table, *bucket, *end);
+        for (bucket, range) in offsets.iter() {
+            table.note_in_lake(bucket, range.end);
         }
-        Ok(LakeSnapshot { snapshot: Some(snapshot.id), buckets: ends, last_round_ms: None, error: None })
+        Ok(told(Some(snapshot.id), &offsets))
     }
 
     /// How far the lake of a table is.
@@ -215,15 +216,24 @@ impl Tiering {
         Ok(LakeSnapshot { last_round_ms, error, ..learnt })
     }
 
-    /// Rounds until all that is visible now is in the lake.
+    /// Rounds until all that is visible now, of the whole table or of one partition, is in the lake.
     ///
     /// # Errors
     /// As `sluice_api::Connection::tier`.
-    pub(crate) fn tier(&self, table: &Table, timeout: Duration) -> Result<LakeSnapshot> {
+    pub(crate) fn tier(
+        &self,
+        table: &Table,
+        partition: Option<PartitionId>,
+        timeout: Duration,
+    ) -> Result<LakeSnapshot> {
         self.context.writable()?;
         self.lake(&table.meta.get())?;
         let deadline = Instant::now() + timeout;
-        let wanted = table.buckets().iter().map(|b| Ok(b.readable()?.1)).collect::<Result<Vec<_>>>()?;
+        let is_wanted = |(_, b): &(LakeBucket, Arc<Bucket>)| partition.is_none() || b.id.partition == partition;
+        let wanted: Vec<_> = table.lake_buckets().into_iter().filter(is_wanted).collect();
+        let ends = wanted.into_iter().filter(|(_, bucket)| !bucket.progress.has_ended());
+        let ends = ends.map(|(name, bucket)| Ok((name, bucket.readable()?.1, bucket)));
+        let wanted = ends.collect::<Result<Vec<_>>>()?;
         let job = self.job(table.id);
         let late = || {
             let message =
@@ -235,8 +245,9 @@ impl Tiering {
             let done = self.round(table, &turn, &Until { time: deadline, stopped: &self.stopped });
             let done = done.inspect_err(|e| job.failed(e))?;
             drop(turn);
-            let end = |bucket: usize| done.ends.get(&i32::try_from(bucket).unwrap_or(i32::MAX)).copied().unwrap_or(0);
-            if wanted.iter().enumerate().all(|(bucket, wanted)| end(bucket) >= *wanted) {
+            let end = |bucket: &LakeBucket| done.ends.get(bucket).copied().unwrap_or(0);
+            // What was dropped meanwhile has no rows to wait for.
+            if wanted.iter().all(|(name, wanted, bucket)| end(name) >= *wanted || bucket.progress.has_ended()) {
                 return self.snapshot(table);
             }
             if self.has_stopped() {
@@ -249,21 +260,30 @@ impl Tiering {
     }
 }
 
-/// The lake has a bucket's log up to `end`.
-fn note(table: &Table, bucket: i32, end: Offset) {
-    // A table with a lake has no partitions.
-    let Ok(whole) = table.whole() else { return };
-    if let Some(bucket) = u32::try_from(bucket).ok().and_then(|b| whole.bucket(b).ok()) {
-        bucket.in_lake.fetch_max(end, Ordering::AcqRel);
+/// A snapshot of a lake as callers are told of it.
+fn told(snapshot: Option<i64>, offsets: &LakeOffsets) -> LakeSnapshot {
+    let mut told =
+        LakeSnapshot { snapshot, buckets: Vec::new(), partitions: Vec::new(), last_round_ms: None, error: None };
+    for (bucket, range) in offsets.iter() {
+        let end = (bucket.bucket, range.end);
+        match (&bucket.partition, told.partitions.last_mut()) {
+            (None, _) => told.buckets.push(end),
+            (Some(partition), Some(last)) if last.partition_id == partition.id => last.buckets.push(end),
+            (Some(partition), _) => told.partitions.push(LakePartitionOffsets {
+                partition_id: partition.id,
+                name: partition.name.clone(),
+                buckets: vec![end],
+            }),
+        }
     }
+    told
 }
 
-/// The offset up to which the lake has each bucket, of a table's newest snapshot, with the rows that snapshot holds.
+/// How far the lake of a table is by its newest snapshot, with the rows that snapshot holds.
 ///
 /// # Errors
 /// Those of [`LakePlan::newest`].
-pub(crate) fn lake_rows(lake: &Lake, meta: &TableMeta) -> Result<(i64, BTreeMap<i32, Offset>)> {
-    let Some((snapshot, offsets)) = LakePlan::newest(lake, meta)? else { return Ok((0, BTreeMap::new())) };
-    let ends = (0..meta.bucket_count()).filter_map(|b| Some((b, offsets.end(&lake_bucket(b))?)));
-    Ok((snapshot.total_record_count, ends.collect()))
+pub(crate) fn lake_rows(lake: &Lake, meta: &TableMeta) -> Result<(i64, LakeOffsets)> {
+    let newest = LakePlan::newest(lake, meta)?;
+    Ok(newest.map_or((0, LakeOffsets::default()), |(snapshot, offsets)| (snapshot.total_record_count, offsets)))
 }

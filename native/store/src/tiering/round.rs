@@ -5,10 +5,10 @@
 
 use super::bucket_rows::BucketRows;
 use super::job::Job;
-use crate::lake::{Lake, lake_bucket};
-use crate::table::Table;
+use crate::lake::Lake;
+use crate::table::{Table, is_partition_gone};
 use sluice_base::{Error, ErrorKind, Offset, Result, Subject};
-use sluice_lake::{LakeOffsets, Round};
+use sluice_lake::{LakeBucket, LakeOffsets, Round};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -48,7 +48,7 @@ pub(super) struct Done {
     /// Whether the round ended before all was done.
     pub(super) left_over: bool,
     /// How far each bucket is in the lake now.
-    pub(super) ends: BTreeMap<i32, Offset>,
+    pub(super) ends: BTreeMap<LakeBucket, Offset>,
 }
 
 /// Runs one round.
@@ -64,7 +64,7 @@ pub(super) fn run_round(lake: &Lake, table: &Table, job: &Job, until: &Until<'_>
     let lake_table = lake.open(&meta)?;
     let tiered = lake_table.tiered()?.offsets;
     let mut done =
-        Done { ends: tiered.iter().map(|(bucket, range)| (bucket.bucket, range.end)).collect(), ..Done::default() };
+        Done { ends: tiered.iter().map(|(bucket, range)| (bucket.clone(), range.end)).collect(), ..Done::default() };
     let rows = BucketRows::new(&lake_table, table, &meta)?;
     let mut round = Round::new(&lake_table, USER);
     match fill(&mut round, rows, &tiered, table, job, until, &mut done) {
@@ -91,15 +91,17 @@ fn fill<'t>(
     until: &Until<'_>,
     done: &mut Done,
 ) -> Result<bool> {
-    let buckets = table.buckets();
+    let buckets = table.lake_buckets();
     let count = buckets.len();
     let mut brings = false;
     for at in (0..count).map(|i| (job.first() + i) % count.max(1)).collect::<Vec<_>>() {
-        let Some(bucket) = buckets.get(at) else { continue };
-        let name = lake_bucket(bucket.id.bucket);
-        let start = tiered.end(&name);
-        let (first, end) = bucket.readable()?;
-        check_fits(table, bucket.id.bucket, start, end)?;
+        let Some((name, bucket)) = buckets.get(at) else { continue };
+        let start = tiered.end(name);
+        let (first, end) = match bucket.readable() {
+            Err(e) if is_partition_gone(&e) => continue,
+            readable => readable?,
+        };
+        check_fits(table, name, start, end)?;
         if start.map_or(end == 0, |start| start == end) {
             continue;
         }
@@ -109,13 +111,21 @@ fn fill<'t>(
             job.begin_with(at);
             break;
         }
-        let (range, files) = rows.write(bucket, start, first..end, until)?;
+        let base = tiered.sequence_base(name);
+        let (range, files) = match rows.write(bucket, start, first..end, base, until) {
+            // Dropped while it was read: its files are gone too, and the others go on.
+            Err(e) if table.alive().is_ok() && bucket.progress.alive().is_err_and(|gone| is_partition_gone(&gone)) => {
+                drop(e);
+                continue;
+            }
+            written => written?,
+        };
         if range.end < end {
             done.left_over = true;
             job.begin_with((at + 1) % count);
         }
-        done.ends.insert(bucket.id.bucket, range.end);
-        round.add(name, start, range, files);
+        done.ends.insert(name.clone(), range.end);
+        round.add(name.clone(), start, range, files);
         brings = true;
     }
     // The table may have been dropped, and made anew, while its rows were read.
@@ -125,12 +135,12 @@ fn fill<'t>(
 }
 
 /// A lake that has more than the log is that of a store that was put back to an older state.
-fn check_fits(table: &Table, bucket: i32, start: Option<Offset>, end: Offset) -> Result<()> {
+fn check_fits(table: &Table, bucket: &LakeBucket, start: Option<Offset>, end: Offset) -> Result<()> {
     match start.filter(|start| *start > end) {
         None => Ok(()),
         Some(start) => {
             let message = format!(
-                "the lake of table {} has bucket {bucket} up to offset {start}, its log ends at {end}: the store was put back to an older \
+                "the lake of table {} has {bucket} up to offset {start}, its log ends at {end}: the store was put back to an older \
                  state; drop the lake table, then set 'table.datalake.enabled' to false and to true",
                 table.meta.get().path
             );

@@ -142,7 +142,12 @@ public final class StoreTable implements Serializable {
     if (hasPrimaryKey()) {
       return TableKind.PRIMARY_KEY;
     }
-    return Boolean.parseBoolean(options.get(ConnectorOptions.LAKE_ENABLED)) ? TableKind.LOG_WITH_LAKE : TableKind.LOG;
+    return hasLake() ? TableKind.LOG_WITH_LAKE : TableKind.LOG;
+  }
+
+  /** Whether its rows flow on into the lake. */
+  public boolean hasLake() {
+    return Boolean.parseBoolean(options.get(ConnectorOptions.LAKE_ENABLED));
   }
 
   /** Positions of the bucket key's columns in the order in which they are hashed; empty when rows have no home bucket. */

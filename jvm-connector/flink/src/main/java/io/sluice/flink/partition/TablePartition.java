@@ -22,6 +22,16 @@ public final class TablePartition {
     return id;
   }
 
+  /** Whether only the lake has it: it was dropped or has expired in the store. */
+  public boolean isOfLake() {
+    return isOfLake(id);
+  }
+
+  /** Whether an id is that of a partition that only the lake has. */
+  public static boolean isOfLake(long id) {
+    return id < 0;
+  }
+
   /** Its values as text. */
   public List<String> values() {
     return values;

@@ -135,7 +135,8 @@ public final class SluiceTableSource
 
   @Override
   public Result applyFilters(List<ResolvedExpression> filters) {
-    if (!settings.streaming()) {
+    // A partition may be in the lake alone, where no lookup finds its rows.
+    if (!settings.streaming() && !(table.hasLake() && table.isPartitioned())) {
       point = PointQuery.of(table.rowType(), table.primaryKey(), filters).orElse(null);
     }
     partitions = PartitionFilter.of(table.rowType(), table.partitionKeys(), filters).orElse(null);

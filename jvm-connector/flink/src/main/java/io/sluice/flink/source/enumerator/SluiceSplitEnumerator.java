@@ -149,7 +149,8 @@ public final class SluiceSplitEnumerator implements SplitEnumerator<SluiceSplit,
       return;
     }
     for (Map<String, SluiceSplit> splits : List.of(unassigned, assigned, leased)) {
-      splits.values().removeIf(split -> split.partition().isPresent() && !found.present.contains(split.partition().getAsLong()));
+      splits.values().removeIf(
+          split -> split.partition().isPresent() && !split.isOfLake() && !found.present.contains(split.partition().getAsLong()));
     }
     leases = !leased.isEmpty();
     List<SluiceSplit> fresh = new ArrayList<>(found.fresh);

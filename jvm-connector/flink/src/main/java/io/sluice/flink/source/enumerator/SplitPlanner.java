@@ -75,11 +75,34 @@ public final class SplitPlanner {
     }
     return retrying(
         () -> {
-          List<TablePartition> wanted = new ArrayList<>(client.partitions());
+          List<TablePartition> wanted = new ArrayList<>(partitions(client));
           wanted.removeIf(partition -> !task.wants(partition));
           List<SluiceSplit> buckets = buckets(tableId, wanted);
           return buckets.isEmpty() ? buckets : starts(client, buckets, lease, nowMs);
         });
+  }
+
+  /** The partitions of the store and, for a scan of all rows, those that only the lake has, as they were at one moment. */
+  private List<TablePartition> partitions(TableClient client) {
+    List<TablePartition> before = client.partitions();
+    if (settings.mode() != ScanStartupMode.FULL || !client.hasLake()) {
+      return before;
+    }
+    for (int left = TRIES; left > 0; left--) {
+      List<TablePartition> beside = client.lakePartitions();
+      List<TablePartition> after = client.partitions();
+      if (ids(before).equals(ids(after))) {
+        List<TablePartition> all = new ArrayList<>(after);
+        all.addAll(beside);
+        return all;
+      }
+      before = after;
+    }
+    throw new IllegalStateException("Partitions of table " + table + " come and go too fast to plan a scan of it. Run the query again.");
+  }
+
+  private static Set<Long> ids(List<TablePartition> partitions) {
+    return partitions.stream().map(TablePartition::id).collect(Collectors.toSet());
   }
 
   private List<SluiceSplit> starts(TableClient client, List<SluiceSplit> buckets, String lease, long nowMs) {
@@ -108,7 +131,7 @@ public final class SplitPlanner {
           if (leasesSnapshots() && !splits.isEmpty()) {
             splits = withSnapshots(client, splits, lease);
           }
-          return new Discovery(present.stream().map(TablePartition::id).collect(Collectors.toSet()), splits);
+          return new Discovery(ids(present), splits);
         });
   }
 
@@ -119,9 +142,9 @@ public final class SplitPlanner {
     }
     return retrying(
         () -> {
-          Set<Long> present = client.partitions().stream().map(TablePartition::id).collect(Collectors.toSet());
+          Set<Long> present = ids(client.partitions());
           List<SluiceSplit> there = new ArrayList<>(buckets);
-          there.removeIf(split -> !present.contains(split.partition().orElse(-1)));
+          there.removeIf(split -> !split.isOfLake() && !present.contains(split.partition().orElse(-1)));
           return there.isEmpty() ? there : withSnapshots(client, there, lease);
         });
   }
@@ -245,12 +268,13 @@ public final class SplitPlanner {
     return splits;
   }
 
-  /** Leaves out buckets of which nothing is wanted. */
+  /** Leaves out buckets of which nothing is wanted. The lake may have rows of a bucket without any, of a partition that had the same name before. */
   private static List<SluiceSplit> stopping(List<SluiceSplit> buckets, long[] stops) {
     List<SluiceSplit> splits = new ArrayList<>(buckets.size());
     for (int i = 0; i < buckets.size(); i++) {
       SluiceSplit split = buckets.get(i);
-      boolean empty = split.start().kind() == SplitStart.Kind.LOG ? split.start().value() >= stops[i] : stops[i] <= 0;
+      boolean inLake = split.start().kind() == SplitStart.Kind.SNAPSHOT && split.partition().isPresent() && split.start().snapshot() > 0;
+      boolean empty = split.start().kind() == SplitStart.Kind.LOG ? split.start().value() >= stops[i] : stops[i] <= 0 && !inLake;
       if (!empty) {
         splits.add(split.stoppingAt(stops[i]));
       }

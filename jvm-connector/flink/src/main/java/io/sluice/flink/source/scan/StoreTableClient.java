@@ -54,10 +54,24 @@ public final class StoreTableClient implements TableClient {
 
   @Override
   public List<TablePartition> partitions() {
+    return partitions("list_partitions");
+  }
+
+  @Override
+  public boolean hasLake() {
+    return table.hasLake();
+  }
+
+  @Override
+  public List<TablePartition> lakePartitions() {
+    return partitions("lake_partitions");
+  }
+
+  private List<TablePartition> partitions(String operation) {
     ObjectNode arguments = JSON.createObjectNode();
     arguments.set("path", path(table));
     List<TablePartition> partitions = new ArrayList<>();
-    for (JsonNode partition : call("list_partitions", arguments)) {
+    for (JsonNode partition : call(operation, arguments)) {
       List<String> values = new ArrayList<>();
       partition.required("values").forEach(value -> values.add(value.asText()));
       partitions.add(new TablePartition(partition.required("partition_id").asLong(), values, partition.required("bucket_count").asInt()));

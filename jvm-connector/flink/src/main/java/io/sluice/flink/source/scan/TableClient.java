@@ -21,6 +21,12 @@ public interface TableClient extends AutoCloseable {
   /** The partitions of a table that has partition columns. */
   List<TablePartition> partitions();
 
+  /** Whether the table's rows flow on into a lake. */
+  boolean hasLake();
+
+  /** The partitions that only the lake has; none for a table without a lake. */
+  List<TablePartition> lakePartitions();
+
   /** For each bucket the first offset that can be read. */
   long[] earliestOffsets(List<SluiceSplit> buckets);
 

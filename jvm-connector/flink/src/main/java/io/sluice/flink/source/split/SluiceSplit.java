@@ -3,6 +3,7 @@ package io.sluice.flink.source.split;
 import java.util.Objects;
 import java.util.OptionalLong;
 
+import io.sluice.flink.partition.TablePartition;
 import org.apache.flink.api.connector.source.SourceSplit;
 
 /** One bucket's part of a scan: watermarks are kept for each split, so a split never spans buckets. Immutable. */
@@ -35,6 +36,11 @@ public final class SluiceSplit implements SourceSplit {
   /** The partition's id, for partitioned tables only. */
   public OptionalLong partition() {
     return partition;
+  }
+
+  /** Whether it is of a partition that only the lake has. */
+  public boolean isOfLake() {
+    return partition.isPresent() && TablePartition.isOfLake(partition.getAsLong());
   }
 
   /** The bucket's number. */

@@ -9,6 +9,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 import io.sluice.flink.TableKind;
+import io.sluice.flink.partition.TablePartition;
 import io.sluice.flink.source.scan.ScanTask;
 import io.sluice.flink.source.split.SluiceSplit;
 import io.sluice.flink.source.split.SplitStart;
@@ -145,5 +146,33 @@ final class PartitionDiscoveryTest {
     assertThat(ids(given())).containsExactlyInAnyOrder("partition-2-bucket-0", "partition-3-bucket-0");
     assertThat(enumerator.snapshotState(2).unassigned()).isEmpty();
     assertThat(ids(enumerator.snapshotState(3).assigned())).containsExactlyInAnyOrder("partition-2-bucket-0", "partition-3-bucket-0");
+  }
+
+  @Test
+  void partitionsThatOnlyTheLakeHasAreReadWithTheOthersAndNeverGo() {
+    table.add(1, "a", 1);
+    table.ofLake = List.of(new TablePartition(-9, List.of("z"), 2));
+    SluiceSplitEnumerator enumerator = started(true, true, "full");
+    Set<String> all = Set.of("partition-1-bucket-0", "partition--9-bucket-0", "partition--9-bucket-1");
+    assertThat(ids(given())).isEqualTo(all);
+    context.triggerAllActions();
+    assertThat(ids(enumerator.snapshotState(1).assigned())).isEqualTo(all);
+  }
+
+  @Test
+  void aScanOfTheLogAloneDoesNotAskForThem() {
+    table.add(1, "a", 1);
+    table.ofLake = List.of(new TablePartition(-9, List.of("z"), 2));
+    started(true, false, "earliest");
+    assertThat(ids(given())).containsExactly("partition-1-bucket-0");
+    assertThat(table.calls).doesNotContain("lake partitions");
+  }
+
+  @Test
+  void aPartitionMadeAgainWhilePlanningIsReadOnce() {
+    table.ofLake = List.of(new TablePartition(-9, List.of("z"), 1));
+    table.created = new TablePartition(4, List.of("z"), 1);
+    started(false, true, "full");
+    assertThat(ids(given())).containsExactly("partition-4-bucket-0");
   }
 }

@@ -3,6 +3,7 @@ package io.sluice.flink.source.enumerator;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 
 import io.sluice.flink.partition.TablePartition;
@@ -23,6 +24,10 @@ final class ScriptedTable implements TableClient {
   final List<TablePartition> partitions = new ArrayList<>();
   /** A partition that is dropped just before the next question about its buckets. */
   Long dropped;
+  /** What only the lake has; null for a table without a lake. */
+  List<TablePartition> ofLake;
+  /** A partition that comes just before the next question about the lake's. */
+  TablePartition created;
   private long snapshots = 100;
 
   private void called(String call) {
@@ -73,6 +78,23 @@ final class ScriptedTable implements TableClient {
   public List<TablePartition> partitions() {
     called("partitions");
     return List.copyOf(partitions);
+  }
+
+  @Override
+  public boolean hasLake() {
+    return ofLake != null;
+  }
+
+  @Override
+  public List<TablePartition> lakePartitions() {
+    called("lake partitions");
+    if (created != null) {
+      TablePartition now = created;
+      created = null;
+      partitions.add(now);
+      ofLake = ofLake.stream().filter(partition -> !partition.values().equals(now.values())).collect(Collectors.toList());
+    }
+    return ofLake;
   }
 
   @Override
