@@ -221,6 +221,38 @@ fn a_partition_dropped_under_a_stream_keeps_its_rows_of_the_lake() {
     assert_eq!(found, rows("a", 0..40));
 }
 
+/// So does one that was about to read them, or had been restored; one that is to reach an end fails instead of seeming complete.
+#[test]
+fn a_partition_dropped_before_a_stream_begins_with_it_keeps_its_rows_of_the_lake() {
+    let house = House::new(&[]);
+    let table = house.home.create("t", &partitioned(false, 1, &[]));
+    for i in 0..4 {
+        table.put(&rows("a", i * 10..i * 10 + 10));
+        house.tier("t");
+    }
+    let partition = table.store.list_partitions(&path("t"), &spec("a")).unwrap();
+    let bucket = buckets_of(&house, &partition[0])[0];
+    let (snapshot, _) = table.store.acquire_snapshots(&[bucket], "l", 1000).unwrap()[0];
+    drop_partition(&house, "a");
+    // Another partition of the same name has its own rows.
+    table.put(&rows("a", 100..103));
+    let scanner = table.scanner(None);
+    for skip in [0, 25] {
+        let start = ScanStart::Snapshot { snapshot, skip_rows: skip };
+        scanner.subscribe(ScanSplit { id: 0, bucket, start, stop: None }).unwrap();
+        let found: Vec<Row> = finish(scanner.as_ref()).unwrap().iter().flat_map(|b| rows_of(&b.rows)).collect();
+        assert_eq!(found, rows("a", i32::try_from(skip).unwrap()..40));
+    }
+    for (start, stop) in [
+        (ScanStart::Snapshot { snapshot, skip_rows: 0 }, Some(40)),
+        (ScanStart::Snapshot { snapshot: 0, skip_rows: 0 }, None),
+        (ScanStart::Log { offset: 0 }, None),
+    ] {
+        let e = scanner.subscribe(ScanSplit { id: 0, bucket, start, stop }).unwrap_err();
+        assert_error(&e, ErrorKind::NotFound, Subject::Partition, &[]);
+    }
+}
+
 #[test]
 fn no_partition_is_dropped_before_the_lake_has_it() {
     for keyed in [false, true] {

@@ -4,7 +4,7 @@ use super::Lake;
 use super::partitions::{partition_id, partition_of};
 use crate::TableMeta;
 use sluice_api::PartitionInfo;
-use sluice_base::{Error, ErrorKind, Offset, PartitionId, Result, Subject};
+use sluice_base::{Error, ErrorKind, Offset, PartitionId, Result, Subject, TableBucket};
 use sluice_lake::{LakeBucket, LakeOffsets, LakeScan, LakeSplit, LakeTable, Rows, ScanOptions, Snapshot};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,6 +61,14 @@ impl LakePlan {
     /// Where the log of a bucket goes on; `None` when nothing of it is in the lake.
     pub(crate) fn end(&self, bucket: &LakeBucket) -> Option<Offset> {
         self.offsets.end(bucket)
+    }
+
+    /// How the lake names a bucket whose partition the store need not have any more; `None` when nothing of it is there.
+    pub(crate) fn named(&self, id: &TableBucket) -> Option<LakeBucket> {
+        let is_it = |of: &&LakeBucket| {
+            of.bucket == id.bucket && of.partition.as_ref().map(|p| PartitionId(p.id)) == id.partition
+        };
+        self.offsets.iter().map(|(of, _)| of).find(is_it).cloned()
     }
 
     /// The partitions that only the lake has, by name.

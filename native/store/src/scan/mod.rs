@@ -247,6 +247,18 @@ impl TableScanner {
         Ok(Phase::InLake { snapshot, rows, again })
     }
 
+    /// What the lake has of a bucket whose partition was dropped after a reader that follows it for ever got a snapshot of the lake; `None` when
+    /// that has nothing of it.
+    fn kept_in_lake(&self, split: &ScanSplit) -> Result<Option<Phase>> {
+        let (&ScanStart::Snapshot { snapshot, skip_rows }, None) = (&split.start, split.stop) else { return Ok(None) };
+        let keyed = self.table.meta.get().has_primary_key();
+        let Some(lake) = self.table.lake()?.filter(|_| !keyed && snapshot > 0) else { return Ok(None) };
+        let plan = self.plan(lake, snapshot)?;
+        let Some(name) = plan.named(&split.bucket) else { return Ok(None) };
+        let rows = LakeRows::new(plan.clone(), plan.files(&name), &self.output, skip_rows, None);
+        Ok(Some(Phase::InLake { snapshot, rows, again: None }))
+    }
+
     /// The plan of a snapshot; splits of one scan mostly share it.
     fn plan(&self, lake: &Lake, snapshot: u64) -> Result<Arc<LakePlan>> {
         // A whole plan or none, whatever panicked.
@@ -403,12 +415,15 @@ impl Scanner for TableScanner {
         }
         let (bucket, phase) = match split.bucket.partition.filter(|id| is_of_lake(*id)) {
             Some(partition) => (None, self.in_lake(&split.bucket, partition, &split.start)?),
-            None => {
-                let bucket = self.table.find(&split.bucket)?;
-                let phase = self.phase(&bucket, &split.start, split.stop)?;
-                bucket.bells.add(&self.signal);
-                (Some(bucket), phase)
-            }
+            None => match self.table.find(&split.bucket) {
+                Err(gone) if is_partition_gone(&gone) => (None, self.kept_in_lake(&split)?.ok_or(gone)?),
+                found => {
+                    let bucket = found?;
+                    let phase = self.phase(&bucket, &split.start, split.stop)?;
+                    bucket.bells.add(&self.signal);
+                    (Some(bucket), phase)
+                }
+            },
         };
         let mut splits = self.splits.lock()?;
         splits.retain(|s| s.id != split.id);

@@ -148,10 +148,9 @@ public final class SluiceSplitEnumerator implements SplitEnumerator<SluiceSplit,
     if (!planned) {
       return;
     }
-    for (Map<String, SluiceSplit> splits : List.of(unassigned, assigned, leased)) {
-      splits.values().removeIf(
-          split -> split.partition().isPresent() && !split.isOfLake() && !found.present.contains(split.partition().getAsLong()));
-    }
+    unassigned.values().removeIf(split -> isGone(split, found) && !planner.outlivesItsPartition(split));
+    assigned.values().removeIf(split -> isGone(split, found));
+    leased.values().removeIf(split -> isGone(split, found) && !unassigned.containsKey(split.splitId()));
     leases = !leased.isEmpty();
     List<SluiceSplit> fresh = new ArrayList<>(found.fresh);
     fresh.removeIf(split -> known.contains(split.partition().getAsLong()));
@@ -159,6 +158,10 @@ public final class SluiceSplitEnumerator implements SplitEnumerator<SluiceSplit,
     noteKnown();
     lease(fresh);
     assign();
+  }
+
+  private static boolean isGone(SluiceSplit split, SplitPlanner.Discovery found) {
+    return split.partition().isPresent() && !split.isOfLake() && !found.present.contains(split.partition().getAsLong());
   }
 
   // ---- assignment

@@ -109,6 +109,11 @@ public final class SplitPlanner {
     return settings.streaming() ? unbounded(client, buckets, lease) : bounded(client, buckets, lease, nowMs);
   }
 
+  /** Whether a split still has rows to read when its partition has been dropped: those that the lake keeps. */
+  boolean outlivesItsPartition(SluiceSplit split) {
+    return kind == TableKind.LOG_WITH_LAKE && split.start().kind() == SplitStart.Kind.SNAPSHOT;
+  }
+
   /** Whether new partitions are looked for. */
   boolean discovers() {
     return partitioned && settings.discoversPartitions();
