@@ -118,6 +118,14 @@ pub fn home() -> Home {
     Home { store: connect(server.address, &[]), _server: Some(server), _dir: dir }
 }
 
+/// One whose server has a lake.
+pub fn home_with_lake() -> Home {
+    let dir = tempfile::tempdir().unwrap();
+    let lake = dir.path().join("lake");
+    let server = Running::with(dir.path(), 0, &[("datalake.paimon.warehouse", lake.to_str().unwrap())]);
+    Home { store: connect(server.address, &[]), _server: server, _dir: dir }
+}
+
 impl Home {
     pub fn create(&self, table: &str, descriptor: &TableDescriptor) -> Table<'_> {
         self.store.create_table(&path(table), descriptor, false).unwrap();

@@ -8,6 +8,7 @@ mod bucket;
 mod catalog_over_the_wire;
 mod cut_connections_double_nothing;
 mod fixture;
+mod lakes_behind_servers;
 mod partitions_are_routed;
 mod plain_protocol;
 mod rows_are_taken_back;

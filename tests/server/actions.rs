@@ -243,6 +243,7 @@ pub fn calls(keyed: i64) -> Vec<Action> {
     };
     let bucket = json!([{"table_id": keyed, "bucket": 0}]);
     let writer = json!({"writer": of_table, "bucket": bucket[0], "from": 99});
+    let work = json!({"table_id": keyed, "bucket": 0, "end": 1});
     let database = || Resource::database("fluss");
     [
         ("create_database", Operation::Create, Resource::cluster(), json!({"name": "fluss"})),
@@ -259,6 +260,10 @@ pub fn calls(keyed: i64) -> Vec<Action> {
         ("table_stats", Operation::Read, table("t"), of_table.clone()),
         ("acquire_snapshots", Operation::Read, table("t"), json!({"buckets": bucket, "lease": "x", "lease_ms": 1})),
         ("tier", Operation::Write, table("t"), with(json!({"timeout_ms": 1}))),
+        ("lake_partitions", Operation::Describe, table("t"), of_table.clone()),
+        ("tier_work", Operation::Describe, table("t"), of_table.clone()),
+        ("tier_write", Operation::Write, table("t"), json!({"work": work, "timeout_ms": 1})),
+        ("tier_commit", Operation::Write, table("t"), with(json!({"parts": [7]}))),
         ("producer_offsets", Operation::Write, table("t"), with(json!({"producer": "p"}))),
         ("undo", Operation::Write, table("t"), writer),
         ("lake_options", Operation::Describe, Resource::cluster(), json!({})),

@@ -1,7 +1,7 @@
 //! Types of the admin calls. Serialised as JSON where they cross to Java.
 
 use serde::{Deserialize, Serialize};
-use sluice_base::{Offset, PartitionId};
+use sluice_base::{Offset, PartitionId, TableBucket, TableId};
 use sluice_row::{Column, DatabaseDescriptor, TableDescriptor, TablePath, ViewDescriptor};
 
 /// A database as the store has it.
@@ -134,6 +134,47 @@ pub struct LakePartitionOffsets {
     pub name: String,
     /// As [`LakeSnapshot::buckets`].
     pub buckets: Vec<(i32, Offset)>,
+}
+
+/// Rows of a bucket that its table's lake does not have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TierWork {
+    /// The table's id.
+    pub table_id: i64,
+    /// The partition's id; `None` for a table without partitions.
+    #[serde(default)]
+    pub partition_id: Option<i64>,
+    /// The bucket's number.
+    pub bucket: i32,
+    /// Up to where (exclusive) the lake has its log; `None` when it has nothing of the bucket.
+    #[serde(default)]
+    pub start: Option<Offset>,
+    /// The end (exclusive) of its log at this moment.
+    pub end: Offset,
+}
+
+impl TierWork {
+    /// The bucket.
+    #[must_use]
+    pub const fn id(&self) -> TableBucket {
+        let partition = match self.partition_id {
+            Some(id) => Some(PartitionId(id)),
+            None => None,
+        };
+        TableBucket { table: TableId(self.table_id), partition, bucket: self.bucket }
+    }
+}
+
+/// Lake files of a bucket that no snapshot names yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TierPart {
+    /// What a commit calls them.
+    pub part: u64,
+    /// Up to where (exclusive) they have the bucket's log.
+    pub end: Offset,
+    /// How many of its rows they hold.
+    pub rows: i64,
 }
 
 /// One change of ALTER TABLE.

@@ -1,11 +1,12 @@
 //! Calls by name with JSON arguments (`docs/jni.md`): what the doors of the engine and our own server's requests have in common.
 
-use crate::{AccessRule, Connection, OffsetSpec, RuleFilter, ScanSplit, ScanStart, TableChange};
+use crate::{AccessRule, Connection, OffsetSpec, RuleFilter, ScanSplit, ScanStart, TableChange, TierWork};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sluice_base::{Error, Offset, PartitionId, Result, Subject, TableBucket, TableId};
 use sluice_row::{DatabaseDescriptor, Predicate, TableDescriptor, TablePath, ViewDescriptor};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Reads the arguments of the call `what`.
 ///
@@ -193,6 +194,20 @@ struct Tier {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct TierWrite {
+    work: TierWork,
+    timeout_ms: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TierCommit {
+    path: TablePath,
+    parts: Vec<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct AlterTable {
     path: TablePath,
     changes: Vec<TableChange>,
@@ -341,18 +356,28 @@ pub fn admin(store: &dyn Connection, operation: &str, json: &str) -> Result<Stri
         "acquire_snapshots" => answer(operation, json, |a: AcquireSnapshots| {
             store.acquire_snapshots(&buckets(a.buckets), &a.lease, a.lease_ms)
         }),
-        "lake_options" => answer(operation, json, |_: Nothing| store.lake_options()),
-        "lake_partitions" => answer(operation, json, |a: Path| store.lake_partitions(&a.path)),
-        "lake_snapshot" => answer(operation, json, |a: Path| store.lake_snapshot(&a.path)),
-        "tier" => {
-            answer(operation, json, |a: Tier| store.tier(&a.path, std::time::Duration::from_millis(a.timeout_ms)))
-        }
         "release_snapshots" => {
             answer(operation, json, |a: ReleaseSnapshots| store.release_snapshots(&buckets(a.buckets), &a.lease))
         }
         "add_rules" => answer(operation, json, |a: Rules| store.add_rules(&a.rules)),
         "drop_rules" => answer(operation, json, |a: Filter| store.drop_rules(&a.filter)),
         "list_rules" => answer(operation, json, |a: Filter| store.list_rules(&a.filter)),
+        _ => lake(store, operation, json),
+    }
+}
+
+/// The admin operations about the lake.
+fn lake(store: &dyn Connection, operation: &str, json: &str) -> Result<String> {
+    match operation {
+        "lake_options" => answer(operation, json, |_: Nothing| store.lake_options()),
+        "lake_partitions" => answer(operation, json, |a: Path| store.lake_partitions(&a.path)),
+        "lake_snapshot" => answer(operation, json, |a: Path| store.lake_snapshot(&a.path)),
+        "tier" => answer(operation, json, |a: Tier| store.tier(&a.path, Duration::from_millis(a.timeout_ms))),
+        "tier_work" => answer(operation, json, |a: Path| store.tier_work(&a.path)),
+        "tier_write" => {
+            answer(operation, json, |a: TierWrite| store.tier_write(&a.work, Duration::from_millis(a.timeout_ms)))
+        }
+        "tier_commit" => answer(operation, json, |a: TierCommit| store.tier_commit(&a.path, &a.parts)),
         _ => view(store, operation, json),
     }
 }

@@ -15,7 +15,7 @@ mod write;
 pub use access::{ANY, AccessRule, CLUSTER_NAME, EVERY, Operation, Resource, ResourceKind, RuleFilter};
 pub use admin::{
     DatabaseInfo, LakePartitionOffsets, LakeSnapshot, OffsetSpec, PartitionInfo, TableChange, TableInfo, TableStats,
-    ViewInfo,
+    TierPart, TierWork, ViewInfo,
 };
 pub use lookup::{Lookup, LookupOptions, LookupRows};
 pub use scan::{ScanBatch, ScanOptions, ScanSplit, ScanStart, Scanner};
@@ -165,6 +165,25 @@ pub trait Connection: Send + Sync {
     /// Those of [`Connection::lake_snapshot`]; `Busy` when the time is over: what is in the lake by then stays; `Fenced` about `Table` when
     /// somebody else brings rows into the same lake table.
     fn tier(&self, path: &TablePath, timeout: Duration) -> Result<LakeSnapshot>;
+    /// What the lake of a table does not have, for a driver that brings it there in its own time. The rows of several buckets may be written at
+    /// once, and what was written becomes one snapshot; other drivers may do the same, for a snapshot is made only of what goes on where the
+    /// lake ends.
+    ///
+    /// # Errors
+    /// Those of [`Connection::lake_snapshot`].
+    fn tier_work(&self, path: &TablePath) -> Result<Vec<TierWork>>;
+    /// Writes lake files of a bucket from `start` on: all that readers can see now, or what `timeout` allows, but something. No snapshot names
+    /// them before [`Connection::tier_commit`]; without one they are removed after an hour.
+    ///
+    /// # Errors
+    /// As [`Connection::tier_work`]; `NotFound` about `Partition` or `Bucket`.
+    fn tier_write(&self, work: &TierWork, timeout: Duration) -> Result<TierPart>;
+    /// Makes one snapshot of files that were written for a table, by their numbers.
+    ///
+    /// # Errors
+    /// As [`Connection::tier_work`]; `Fenced` about `Table` when another driver has brought one of the buckets on meanwhile: nothing of these
+    /// files is in the lake then; `NotFound` about `File` for files that are not there any more; `Busy` about `Table`.
+    fn tier_commit(&self, path: &TablePath, parts: &[u64]) -> Result<LakeSnapshot>;
     /// Makes sure that a snapshot of each given primary-key bucket exists that holds at least all rows acknowledged so far, and
     /// keeps it for `lease` until released or `lease_ms` have passed since the last call. Returns for each bucket the
     /// snapshot's id and the log offset it ends before. Without buckets it only renews: all that the lease holds is kept for another

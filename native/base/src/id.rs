@@ -13,6 +13,14 @@ pub struct TableId(pub i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PartitionId(pub i64);
 
+impl PartitionId {
+    /// Whether only the lake has the partition: its id follows from its name then and is negative, which no other is.
+    #[must_use]
+    pub const fn is_of_lake(self) -> bool {
+        self.0 < 0
+    }
+}
+
 /// Id of one version of a table's schema, from 1; the protocol carries it in two bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SchemaId(pub i16);

@@ -7,7 +7,7 @@ use crate::channel::Channel;
 use crate::refusal::{Answer, Refusal};
 use crate::runtime;
 use crate::settings::{Address, Settings};
-use sluice_base::{Error, ErrorKind, Result, Subject, TableBucket, TableId};
+use sluice_base::{Error, ErrorKind, PartitionId, Result, Subject, TableBucket, TableId};
 use sluice_row::TablePath;
 use sluice_wire::message::{self, BucketMetadata, MetadataRequest, MetadataResponse, ServerNode};
 use sluice_wire::{ApiKey, Body, ErrorCode};
@@ -226,6 +226,11 @@ impl Cluster {
     pub(crate) async fn leader(&self, path: &TablePath, bucket: TableBucket) -> Answer<i32> {
         if let Some(leader) = lock(&self.leaders).get(&bucket) {
             return Ok(*leader);
+        }
+        // Nobody leads those that only the lake has; a server of ours is alone and reads them.
+        let any = lock(&self.nodes).tablets.keys().next().copied();
+        if let Some(server) = any.filter(|_| bucket.partition.is_some_and(PartitionId::is_of_lake)) {
+            return Ok(server);
         }
         let partitions_id = bucket.partition.iter().map(|p| p.0).collect();
         let request =

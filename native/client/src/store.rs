@@ -13,7 +13,7 @@ use serde_json::json;
 use sluice_api::call::Bucket;
 use sluice_api::{
     AccessRule, Connection, DatabaseInfo, LakeSnapshot, Lookup, LookupOptions, OffsetSpec, PartitionInfo, RuleFilter,
-    ScanOptions, Scanner, TableChange, TableInfo, TableStats, ViewInfo, WriteOptions, Writer,
+    ScanOptions, Scanner, TableChange, TableInfo, TableStats, TierPart, TierWork, ViewInfo, WriteOptions, Writer,
 };
 use sluice_base::{Error, ErrorKind, Offset, PartitionId, Result, Subject, TableBucket, TableId};
 use sluice_row::{DatabaseDescriptor, TableDescriptor, TablePath, ViewDescriptor};
@@ -189,12 +189,16 @@ impl Connection for RemoteStore {
     fn list_offsets(&self, buckets: &[TableBucket], spec: OffsetSpec) -> Result<Vec<Offset>> {
         let cluster = self.cluster()?;
         let mut found = BTreeMap::new();
-        for (id, of_table) in by_table(buckets) {
+        // The lake has the rows of these, and no log goes on behind them.
+        let of_lake = |bucket: &TableBucket| bucket.partition.is_some_and(PartitionId::is_of_lake);
+        let asked: Vec<TableBucket> = buckets.iter().copied().filter(|bucket| !of_lake(bucket)).collect();
+        for (id, of_table) in by_table(&asked) {
             let path = admin::path_of(cluster, id)?;
             let offsets = offsets::list(cluster, &path, &of_table, spec)?;
             found.extend(of_table.into_iter().zip(offsets));
         }
-        Ok(buckets.iter().filter_map(|bucket| found.get(bucket).copied()).collect())
+        let offset = |bucket| if of_lake(bucket) { Some(0) } else { found.get(bucket).copied() };
+        Ok(buckets.iter().filter_map(offset).collect())
     }
 
     fn table_stats(&self, path: &TablePath) -> Result<TableStats> {
@@ -240,6 +244,22 @@ impl Connection for RemoteStore {
                 done => return done,
             }
         }
+    }
+
+    fn tier_work(&self, path: &TablePath) -> Result<Vec<TierWork>> {
+        call(self.cluster()?, "tier_work", &json!({ "path": path }))
+    }
+
+    /// The files are written by the server, which has both log and lake.
+    fn tier_write(&self, work: &TierWork, timeout: Duration) -> Result<TierPart> {
+        let cluster = self.cluster()?;
+        // An answer is waited for no longer than any other.
+        let timeout_ms = u64::try_from(timeout.min(cluster.settings.request_timeout / 2).as_millis());
+        call(cluster, "tier_write", &json!({ "work": work, "timeout_ms": timeout_ms.unwrap_or(u64::MAX) }))
+    }
+
+    fn tier_commit(&self, path: &TablePath, parts: &[u64]) -> Result<LakeSnapshot> {
+        call(self.cluster()?, "tier_commit", &json!({ "path": path, "parts": parts }))
     }
 
     fn acquire_snapshots(&self, buckets: &[TableBucket], lease: &str, lease_ms: u64) -> Result<Vec<(u64, Offset)>> {

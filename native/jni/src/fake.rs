@@ -140,6 +140,18 @@ impl Connection for FakeStore {
         self.call(format!("tier {path} {timeout:?}"));
         self.lake_snapshot(path)
     }
+    fn tier_work(&self, path: &TablePath) -> Result<Vec<TierWork>> {
+        self.call(format!("tier_work {path}"));
+        Ok(vec![TierWork { table_id: 7, partition_id: None, bucket: 1, start: None, end: 40 }])
+    }
+    fn tier_write(&self, work: &TierWork, timeout: Duration) -> Result<TierPart> {
+        self.call(format!("tier_write {} {:?} {timeout:?}", work.id(), work.start));
+        Ok(TierPart { part: 9, end: 40, rows: 30 })
+    }
+    fn tier_commit(&self, path: &TablePath, parts: &[u64]) -> Result<LakeSnapshot> {
+        self.call(format!("tier_commit {path} {parts:?}"));
+        self.lake_snapshot(path)
+    }
     fn acquire_snapshots(&self, buckets: &[TableBucket], lease: &str, lease_ms: u64) -> Result<Vec<(u64, Offset)>> {
         self.call(format!("acquire_snapshots {} {lease} {lease_ms}", buckets[0]));
         Ok(vec![(3, 40)])

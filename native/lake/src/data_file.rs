@@ -24,6 +24,16 @@ pub struct WrittenFiles {
     pub(crate) sequence_base: i64,
 }
 
+impl WrittenFiles {
+    /// How many rows of the log they hold.
+    #[must_use]
+    pub fn rows(&self) -> i64 {
+        let rows = |entries: &[Entry]| entries.iter().map(|entry| entry.file.row_count).sum::<i64>();
+        // Data files of rows by key have the newest of each key only.
+        rows(&self.data).max(rows(&self.changelog))
+    }
+}
+
 /// A bucket of a partition in the lake: where its files go.
 #[derive(Debug)]
 pub(crate) struct Place {

@@ -6,7 +6,7 @@ use crate::node::Node;
 use crate::status::has_lake;
 use serde_json::json;
 use sluice_api::call::{Bucket, WriterArguments, admin, parse};
-use sluice_api::{Connection, Operation, Resource, WriteOptions};
+use sluice_api::{Connection, Operation, Resource, TierWork, WriteOptions};
 use sluice_base::{Error, Offset, Result, TableBucket};
 use sluice_row::TablePath;
 use sluice_wire::message::{CallError, CallRequest, CallResponse};
@@ -29,6 +29,7 @@ struct About {
     database: Option<String>,
     buckets: Vec<Bucket>,
     writer: Option<Writing>,
+    work: Option<TierWork>,
 }
 
 #[derive(Debug, serde::Deserialize)]
@@ -63,10 +64,15 @@ fn judge(node: &Node, gate: &Gate<'_>, operation: &str, arguments: &str) -> Repl
         "create_table" | "create_view" => database(Operation::Create),
         "drop_table" | "drop_view" => table(Operation::Drop),
         "alter_table" | "alter_view" | "rename_view" => table(Operation::Alter),
-        "table" | "view" | "list_partitions" | "lake_snapshot" | "lake_partitions" => table(Operation::Describe),
-        "create_partition" | "drop_partition" | "tier" | "producer_offsets" | "end_producer" | "undo" => {
-            table(Operation::Write)
+        "table" | "view" | "list_partitions" | "lake_snapshot" | "lake_partitions" | "tier_work" => {
+            table(Operation::Describe)
         }
+        "create_partition" | "drop_partition" | "tier" | "tier_commit" | "producer_offsets" | "end_producer"
+        | "undo" => table(Operation::Write),
+        "tier_write" => match &about.work {
+            Some(work) => gate.table_id(Operation::Write, work.table_id),
+            None => gate.cluster(Operation::All),
+        },
         "table_stats" => table(Operation::Read),
         "list_offsets" => buckets(Operation::Describe),
         "acquire_snapshots" | "release_snapshots" => buckets(Operation::Read),

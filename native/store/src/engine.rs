@@ -4,7 +4,7 @@ use crate::bucket::Bucket;
 use crate::closing::Closing;
 use crate::context::Context;
 use crate::directory::Directory;
-use crate::lake::{Lake, LakePlan, is_of_lake, no_lake};
+use crate::lake::{Lake, LakePlan, no_lake};
 use crate::lookup::TableLookup;
 use crate::partitioner::Partitioner;
 use crate::producers::Producers;
@@ -18,8 +18,8 @@ use crate::worker::Workers;
 use crate::write::TableWriter;
 use crate::{Settings, TableMeta};
 use sluice_api::{
-    LakeSnapshot, Lookup, LookupOptions, OffsetSpec, PartitionInfo, ScanOptions, Scanner, TableStats, WriteOptions,
-    Writer,
+    LakeSnapshot, Lookup, LookupOptions, OffsetSpec, PartitionInfo, ScanOptions, Scanner, TableStats, TierPart,
+    TierWork, WriteOptions, Writer,
 };
 use sluice_base::{Clock, Error, ErrorKind, Fs, Offset, PartitionId, Result, Subject, TableBucket, TableId};
 use sluice_lake::LakeOffsets;
@@ -182,7 +182,7 @@ impl Engine {
             return Err(Error::invalid(Subject::Offset, message));
         }
         let offset = |id: &TableBucket| {
-            if id.partition.is_some_and(is_of_lake) {
+            if id.partition.is_some_and(PartitionId::is_of_lake) {
                 // The lake has its rows, and no log goes on behind them.
                 return Ok(0);
             }
@@ -221,6 +221,30 @@ impl Engine {
     /// As `sluice_api::Connection::tier`.
     pub(crate) fn tier(&self, id: TableId, timeout: Duration) -> Result<LakeSnapshot> {
         self.tiering.tier(&*self.table(id)?, None, timeout)
+    }
+
+    /// What the lake of a table does not have.
+    ///
+    /// # Errors
+    /// As `sluice_api::Connection::tier_work`.
+    pub(crate) fn tier_work(&self, id: TableId) -> Result<Vec<TierWork>> {
+        self.tiering.work(&*self.table(id)?)
+    }
+
+    /// Writes lake files of a bucket.
+    ///
+    /// # Errors
+    /// As `sluice_api::Connection::tier_write`.
+    pub(crate) fn tier_write(&self, work: &TierWork, timeout: Duration) -> Result<TierPart> {
+        self.tiering.write(&*self.table(TableId(work.table_id))?, work, timeout)
+    }
+
+    /// Makes one snapshot of lake files.
+    ///
+    /// # Errors
+    /// As `sluice_api::Connection::tier_commit`.
+    pub(crate) fn tier_commit(&self, id: TableId, parts: &[u64]) -> Result<LakeSnapshot> {
+        self.tiering.commit(&*self.table(id)?, parts)
     }
 
     /// Brings all rows of a partition that are visible now into the lake, so that it can be dropped without loss.
@@ -324,7 +348,7 @@ impl Engine {
         let acquire = |id: &TableBucket| {
             let table = self.table(id.table)?;
             let meta = table.meta.get();
-            let of_lake = id.partition.is_some_and(is_of_lake);
+            let of_lake = id.partition.is_some_and(PartitionId::is_of_lake);
             let bucket = if of_lake { None } else { Some(table.find(id)?) };
             if let Some(bucket) = bucket.as_ref().filter(|_| meta.has_primary_key()) {
                 self.context.writable()?;

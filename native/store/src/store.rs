@@ -17,7 +17,7 @@ use crate::status::BucketStatus;
 use crate::writer_ids::WriterIds;
 use sluice_api::{
     AccessRule, Connection, DatabaseInfo, LakeSnapshot, Lookup, LookupOptions, OffsetSpec, PartitionInfo, RuleFilter,
-    ScanOptions, Scanner, TableChange, TableInfo, TableStats, ViewInfo, WriteOptions, Writer,
+    ScanOptions, Scanner, TableChange, TableInfo, TableStats, TierPart, TierWork, ViewInfo, WriteOptions, Writer,
 };
 use sluice_base::{
     Clock, Error, ErrorKind, Fs, Offset, OsFs, Result, SchemaId, Subject, SystemClock, TableBucket, TableId,
@@ -468,6 +468,20 @@ impl Connection for LocalStore {
     fn tier(&self, path: &TablePath, timeout: Duration) -> Result<LakeSnapshot> {
         let core = self.core()?;
         core.engine.tier(core.table(path)?.id, timeout)
+    }
+
+    fn tier_work(&self, path: &TablePath) -> Result<Vec<TierWork>> {
+        let core = self.core()?;
+        core.engine.tier_work(core.table(path)?.id)
+    }
+
+    fn tier_write(&self, work: &TierWork, timeout: Duration) -> Result<TierPart> {
+        self.core()?.engine.tier_write(work, timeout)
+    }
+
+    fn tier_commit(&self, path: &TablePath, parts: &[u64]) -> Result<LakeSnapshot> {
+        let core = self.core()?;
+        core.engine.tier_commit(core.table(path)?.id, parts)
     }
 
     fn acquire_snapshots(&self, buckets: &[TableBucket], lease: &str, lease_ms: u64) -> Result<Vec<(u64, Offset)>> {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::fake::{self, FakeStore, Seen};
 use sluice_api::{ScanSplit, ScanStart};
-use sluice_base::{ErrorKind, PartitionId};
+use sluice_base::{ErrorKind, PartitionId, TableBucket, TableId};
 use sluice_row::TypeRoot;
 use std::sync::Arc;
 
@@ -88,11 +88,24 @@ fn operations_on_the_lake_reach_their_methods() {
     for (operation, arguments, call) in [
         ("lake_snapshot", format!("{{{path}}}"), "lake_snapshot d.t"),
         ("tier", format!(r#"{{{path},"timeout_ms":9}}"#), "tier d.t 9ms"),
+        ("tier_commit", format!(r#"{{{path},"parts":[9,10]}}"#), "tier_commit d.t [9, 10]"),
     ] {
         let store = store();
         assert_eq!(admin(&store, operation, &arguments).unwrap(), told, "{operation}");
         assert_eq!(store.seen.calls.lock().unwrap()[0], call);
     }
+}
+
+#[test]
+fn work_of_tiering_comes_back_as_it_was_given() {
+    let work = r#"{"table_id":7,"partition_id":null,"bucket":1,"start":null,"end":40}"#;
+    let asked = admin(&store(), "tier_work", r#"{"path":{"database":"d","table":"t"}}"#).unwrap();
+    assert_eq!(asked, format!("[{work}]"));
+    let store = store();
+    let arguments = format!(r#"{{"work":{work},"timeout_ms":9}}"#);
+    assert_eq!(admin(&store, "tier_write", &arguments).unwrap(), r#"{"part":9,"end":40,"rows":30}"#);
+    let bucket = TableBucket { table: TableId(7), partition: None, bucket: 1 };
+    assert_eq!(store.seen.calls.lock().unwrap()[0], format!("tier_write {bucket} None 9ms"));
 }
 
 #[test]

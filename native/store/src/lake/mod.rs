@@ -7,7 +7,6 @@ mod partitions;
 mod plan;
 mod rows;
 
-pub(crate) use partitions::is_of_lake;
 pub(crate) use plan::LakePlan;
 pub(crate) use rows::LakeRows;
 

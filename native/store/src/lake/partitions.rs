@@ -14,11 +14,6 @@ pub(crate) fn partition_id(name: &str) -> PartitionId {
     PartitionId(-1 - i64::try_from(hash >> 1).unwrap_or(0))
 }
 
-/// Whether an id is one of [`partition_id`].
-pub(crate) const fn is_of_lake(id: PartitionId) -> bool {
-    id.0 < 0
-}
-
 /// The values of a partition as the store writes them, from its partition columns with one row each.
 ///
 /// # Errors
@@ -48,7 +43,7 @@ mod tests {
     fn ids_stay_the_same_and_are_negative() {
         assert_eq!(partition_id("2026-08-22"), partition_id("2026-08-22"));
         let ids = ["", "a", "b", "2026-08-22", "2026-08-23", "a$b"].map(partition_id);
-        assert!(ids.iter().all(|id| is_of_lake(*id)), "{ids:?}");
+        assert!(ids.iter().all(|id| id.is_of_lake()), "{ids:?}");
         assert_eq!(partition_id(""), PartitionId(-1 - (0xcbf2_9ce4_8422_2325_u64 >> 1) as i64));
         assert!((1..ids.len()).all(|at| !ids[..at].contains(&ids[at])), "{ids:?}");
     }

@@ -11,7 +11,7 @@ pub(crate) use row_part::RowPart;
 
 use crate::TableMeta;
 use crate::bucket::Bucket;
-use crate::lake::{Lake, LakePlan, LakeRows, is_of_lake, no_lake};
+use crate::lake::{Lake, LakePlan, LakeRows, no_lake};
 use crate::signal::Signal;
 use crate::snapshot;
 use crate::table::{Holder, Table, is_partition_gone};
@@ -413,7 +413,7 @@ impl Scanner for TableScanner {
         if split.bucket.table != self.table.id {
             return Err(Error::not_found(Subject::Bucket, format!("{} is not of the scanned table", split.bucket)));
         }
-        let (bucket, phase) = match split.bucket.partition.filter(|id| is_of_lake(*id)) {
+        let (bucket, phase) = match split.bucket.partition.filter(|id| id.is_of_lake()) {
             Some(partition) => (None, self.in_lake(&split.bucket, partition, &split.start)?),
             None => match self.table.find(&split.bucket) {
                 Err(gone) if is_partition_gone(&gone) => (None, self.kept_in_lake(&split)?.ok_or(gone)?),

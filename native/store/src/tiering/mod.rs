@@ -5,6 +5,7 @@
 
 mod bucket_rows;
 mod job;
+mod parts;
 mod round;
 
 use crate::bucket::Bucket;
@@ -15,6 +16,7 @@ use crate::lake_settings::TieringMode;
 use crate::table::Table;
 use crate::tables::Tables;
 use job::{Job, Turn};
+use parts::Parts;
 use round::{Done, Until, run_round};
 use sluice_api::{LakePartitionOffsets, LakeSnapshot};
 use sluice_base::{Error, ErrorKind, PartitionId, Result, Subject, TableId};
@@ -36,6 +38,8 @@ const STOP_MAX: Duration = Duration::from_secs(5);
 pub(crate) struct Tiering {
     context: Arc<Context>,
     jobs: Mutex<BTreeMap<TableId, Arc<Job>>>,
+    /// What others drive.
+    parts: Parts,
     stopped: AtomicBool,
     /// Set when a table may have become due.
     hint: (Mutex<bool>, Condvar),
@@ -53,6 +57,7 @@ impl Tiering {
         Arc::new(Self {
             context,
             jobs: Mutex::default(),
+            parts: Parts::default(),
             stopped: AtomicBool::new(false),
             hint: Default::default(),
             running: Default::default(),
@@ -95,6 +100,7 @@ impl Tiering {
         self.look();
         let running = lock(&self.running.0);
         drop(self.running.1.wait_timeout_while(running, STOP_MAX, |running| *running));
+        self.parts.give_up(|_| true);
     }
 
     /// Tables have come or changed: the thread looks again when they are due.
@@ -116,6 +122,7 @@ impl Tiering {
     pub(crate) fn forget(&self, id: TableId) {
         let job = lock(&self.jobs).remove(&id);
         drop(job.as_ref().and_then(|job| job.turn(STOP_MAX)));
+        self.parts.give_up(|table| table == id);
     }
 
     fn job(&self, id: TableId) -> Arc<Job> {

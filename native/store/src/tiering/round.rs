@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Who commits, as the lake's snapshots tell.
-const USER: &str = "sluice-tiering";
+pub(super) const USER: &str = "sluice-tiering";
 
 /// When a round has to end.
 #[derive(Debug)]
@@ -135,7 +135,7 @@ fn fill<'t>(
 }
 
 /// A lake that has more than the log is that of a store that was put back to an older state.
-fn check_fits(table: &Table, bucket: &LakeBucket, start: Option<Offset>, end: Offset) -> Result<()> {
+pub(super) fn check_fits(table: &Table, bucket: &LakeBucket, start: Option<Offset>, end: Offset) -> Result<()> {
     match start.filter(|start| *start > end) {
         None => Ok(()),
         Some(start) => {
