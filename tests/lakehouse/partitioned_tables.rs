@@ -305,7 +305,7 @@ fn no_partition_expires_before_the_lake_has_it() {
     assert!(there().contains(&first), "it waits for the lake");
     house.tier("t");
     until("the first partition goes", &|| !there().contains(&first));
-    assert_eq!(names(&beside(&house)), [first.clone()]);
+    assert_eq!(names(&beside(&house)), std::slice::from_ref(&first));
     assert_eq!((union(&house), in_lake(&house)), (rows(&first, 0..10), rows(&first, 0..10)));
 }
 

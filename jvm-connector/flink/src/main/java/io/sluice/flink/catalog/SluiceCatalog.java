@@ -488,6 +488,10 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
 
   @Override
   public List<CatalogPartitionSpec> listPartitions(ObjectPath path) throws TableNotExistException, TableNotPartitionedException {
+    Optional<LakeName> inLake = LakeName.of(path);
+    if (inLake.isPresent()) {
+      return lake.partitions(lakeEnabled(inLake.get(), path));
+    }
     return partitions(path, partitionKeys(path), Collections.emptyMap());
   }
 

@@ -1,6 +1,7 @@
 package io.sluice.flink.lake;
 
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -9,9 +10,11 @@ import org.apache.flink.configuration.Configuration;
 import org.apache.flink.table.api.ValidationException;
 import org.apache.flink.table.catalog.Catalog;
 import org.apache.flink.table.catalog.CatalogBaseTable;
+import org.apache.flink.table.catalog.CatalogPartitionSpec;
 import org.apache.flink.table.catalog.ObjectIdentifier;
 import org.apache.flink.table.catalog.exceptions.CatalogException;
 import org.apache.flink.table.catalog.exceptions.TableNotExistException;
+import org.apache.flink.table.catalog.exceptions.TableNotPartitionedException;
 import org.apache.flink.table.connector.source.DynamicTableSource;
 import org.apache.flink.table.factories.CatalogFactory;
 import org.apache.flink.table.factories.DynamicTableFactory;
@@ -52,6 +55,15 @@ public final class LakeTables implements AutoCloseable {
   /** The same as it was at a time, ms since 1970: the newest snapshot that is not younger. */
   public CatalogBaseTable table(LakeName name, long timestampMs) throws TableNotExistException {
     return find(name, () -> catalog(name).getTable(name.inLake(), timestampMs));
+  }
+
+  /** The partitions of a table, as Paimon lists them. */
+  public List<CatalogPartitionSpec> partitions(LakeName name) throws TableNotExistException, TableNotPartitionedException {
+    try {
+      return catalog(name).listPartitions(name.inLake());
+    } catch (LinkageError e) {
+      throw hadoopMissing(name, e);
+    }
   }
 
   private CatalogBaseTable find(LakeName name, Search search) throws TableNotExistException {
