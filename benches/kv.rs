@@ -26,8 +26,9 @@ fn column(name: &str, root: TypeRoot) -> Column {
     Column { name: name.to_owned(), data_type: DataType::new(root), comment: None, id: None, agg_function: None }
 }
 
-/// `id BIGINT PRIMARY KEY, name STRING, city STRING, amount BIGINT, count INT`, about 60 bytes a row; more options as they come.
-fn descriptor(compression: &str, options: &[(&str, &str)]) -> TableDescriptor {
+/// `id BIGINT, name STRING, city STRING, amount BIGINT, count INT`, about 60 bytes a row, by a key that begins with `id`, which is the
+/// bucket key; more options as they come.
+fn descriptor(key: &[&str], compression: &str, options: &[(&str, &str)]) -> TableDescriptor {
     let columns = [
         ("id", TypeRoot::BigInt),
         ("name", TypeRoot::String),
@@ -39,10 +40,10 @@ fn descriptor(compression: &str, options: &[(&str, &str)]) -> TableDescriptor {
     let options = [("table.log.arrow.compression.type", compression)].into_iter().chain(options.iter().copied());
     TableDescriptor {
         version: 1,
-        schema: Schema::new(columns, vec!["id".to_owned()]),
+        schema: Schema::new(columns, key.iter().map(|k| (*k).to_owned()).collect()),
         comment: None,
         partition_key: Vec::new(),
-        bucket_key: Vec::new(),
+        bucket_key: vec!["id".to_owned()],
         bucket_count: Some(1),
         properties: options.map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
         custom_properties: BTreeMap::new(),
@@ -75,17 +76,24 @@ struct Loaded {
 }
 
 fn load(compression: &str, options: &[(&str, &str)]) -> Loaded {
+    load_by(&["id"], KEYS, compression, options)
+}
+
+/// `ids` different ids, each as often as it takes to make 1 M rows.
+fn load_by(key: &[&str], ids: i64, compression: &str, options: &[(&str, &str)]) -> Loaded {
     let dir = tempfile::tempdir().expect("temporary directory");
     let settings = Settings::from_options(&BTreeMap::new()).expect("defaults");
     let store = LocalStore::open(dir.path(), Arc::new(OsFs), Arc::new(SystemClock), settings).expect("store opens");
     let path = TablePath::new("fluss", "customers");
-    store.create_table(&path, &descriptor(compression, options), false).expect("table is created");
+    store.create_table(&path, &descriptor(key, compression, options), false).expect("table is created");
     let mut writer = store.writer(&path, &WriteOptions::default()).expect("writer opens");
     let mut random = StdRng::seed_from_u64(SEED);
-    let mut ids: Vec<i64> = (0..KEYS).collect();
-    rand::seq::SliceRandom::shuffle(ids.as_mut_slice(), &mut random);
-    for ids in ids.chunks(BATCH) {
-        writer.write(&rows(ids, 0), &[]).expect("rows are taken");
+    for version in 0..KEYS / ids {
+        let mut ids: Vec<i64> = (0..ids).collect();
+        rand::seq::SliceRandom::shuffle(ids.as_mut_slice(), &mut random);
+        for ids in ids.chunks(BATCH) {
+            writer.write(&rows(ids, version), &[]).expect("rows are taken");
+        }
     }
     writer.flush(WAIT).expect("rows are durable");
     Loaded { store, path, _dir: dir }
@@ -119,6 +127,30 @@ fn bench_lookup(c: &mut Criterion) {
             b.iter(|| {
                 let found = lookup.lookup(turn.next().expect("endless")).expect("rows are found");
                 assert_eq!(found.rows.num_rows(), BATCH);
+                black_box(found)
+            });
+        });
+    }
+    group.finish();
+}
+
+/// All rows under the first column of a key of two, in random batches: one row a prefix, and ten.
+fn bench_prefix(c: &mut Criterion) {
+    let mut group = c.benchmark_group("prefix_lookup");
+    group.throughput(Throughput::Elements(BATCH as u64));
+    for (name, per_prefix) in [("one_row", 1_i64), ("ten_rows", 10)] {
+        let ids = KEYS / per_prefix;
+        let loaded = load_by(&["id", "amount"], ids, "none", &[]);
+        let options = LookupOptions { key_columns: vec!["id".to_owned()], projection: None };
+        let lookup = loaded.store.lookup(&loaded.path, &options).expect("lookup opens");
+        let mut random = StdRng::seed_from_u64(SEED);
+        let schema = Arc::new(ArrowSchema::new(vec![Field::new("id", ArrowType::Int64, true)]));
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                let asked: Int64Array = (0..BATCH).map(|_| Some(random.random_range(0..ids))).collect();
+                let keys = RecordBatch::try_new(schema.clone(), vec![Arc::new(asked)]).expect("columns fit");
+                let found = lookup.lookup(&keys).expect("rows are found");
+                assert_eq!(found.rows.num_rows(), BATCH * per_prefix as usize);
                 black_box(found)
             });
         });
@@ -235,5 +267,5 @@ fn bench_visible(c: &mut Criterion) {
     println!("visible/lone_row: median {:?}, 99 % {:?}, of {} rows", at(50), at(99), times.len());
 }
 
-criterion_group!(benches, bench_visible, bench_multi_get, bench_lookup, bench_upsert);
+criterion_group!(benches, bench_visible, bench_multi_get, bench_lookup, bench_prefix, bench_upsert);
 criterion_main!(benches);

@@ -1,7 +1,7 @@
 //! A consistent walk over all rows in key order.
 
-use crate::{error, mark::MARK_KEY, tuning};
-use rocksdb::{DB, DBRawIteratorWithThreadMode};
+use crate::{error, mark::MARK_KEY};
+use rocksdb::{DB, DBRawIteratorWithThreadMode, ReadOptions};
 use sluice_base::Result;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -23,28 +23,49 @@ pub struct KvIter {
 }
 
 impl KvIter {
-    pub(crate) fn new(db: &Arc<DB>, dir: PathBuf, from_key: Option<&[u8]>) -> Self {
-        let rows = db.raw_iterator_opt(tuning::scan_options());
+    pub(crate) fn new(db: &Arc<DB>, dir: PathBuf, options: ReadOptions) -> Self {
+        let rows = db.raw_iterator_opt(options);
         // SAFETY: the iterator borrows the database behind `db`. That database lives on the heap and `_db` keeps it there;
         // fields drop in order, so the iterator goes first. Nothing hands the 'static lifetime out.
-        let mut rows = unsafe {
+        let rows = unsafe {
             std::mem::transmute::<DBRawIteratorWithThreadMode<'_, DB>, DBRawIteratorWithThreadMode<'static, DB>>(rows)
         };
-        match from_key {
-            Some(key) => rows.seek(key),
-            None => rows.seek_to_first(),
-        }
-        if rows.key() == Some(MARK_KEY) {
-            rows.next();
-        }
         Self { rows, lent: false, dir, over: None, _db: db.clone() }
     }
 
-    /// The same walk with changes laid over it.
-    pub(crate) fn with_changes(mut self, changes: Option<Arc<Changes>>, from_key: Option<&[u8]>) -> Self {
-        let from = from_key.map_or(Bound::Unbounded, |key| Bound::Included(key.to_vec()));
-        self.over = changes.filter(|changes| !changes.is_empty()).map(|changes| (changes, from));
+    /// The same rows with changes laid over them.
+    pub(crate) fn with_changes(mut self, changes: Option<Arc<Changes>>) -> Self {
+        self.over = changes.filter(|changes| !changes.is_empty()).map(|changes| (changes, Bound::Unbounded));
         self
+    }
+
+    /// Goes to the first row from a key on, wherever it stands; without a key to the first of all.
+    pub(crate) fn seek(&mut self, key: Option<&[u8]>) {
+        match key {
+            Some(key) => self.rows.seek(key),
+            None => self.rows.seek_to_first(),
+        }
+        if self.rows.key() == Some(MARK_KEY) {
+            self.rows.next();
+        }
+        self.lent = false;
+        if let Some((_, from)) = &mut self.over {
+            *from = key.map_or(Bound::Unbounded, |key| Bound::Included(key.to_vec()));
+        }
+    }
+
+    /// Rows whose key starts with `prefix`, in key order, until `each` answers false. One walk takes any number of prefixes, in any order.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn with_prefix(&mut self, prefix: &[u8], mut each: impl FnMut(&[u8], &[u8]) -> bool) -> Result<()> {
+        self.seek(Some(prefix));
+        while let Some((key, value)) = self.next_row()? {
+            if !key.starts_with(prefix) || !each(key, value) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// The next row as (key, value), or `None` behind the last.

@@ -4,7 +4,7 @@ use crate::iter::Changes;
 use crate::row_cache::Probe;
 use crate::staging::Staging;
 use crate::{KvIter, KvShared, Mark, error, mark::MARK_KEY, tuning};
-use rocksdb::{DB, Env, WriteBatch, checkpoint::Checkpoint, properties};
+use rocksdb::{DB, Env, ReadOptions, WriteBatch, checkpoint::Checkpoint, properties};
 use sluice_base::{Error, ErrorKind, Offset, Result, Subject};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -291,25 +291,23 @@ impl Kv {
     /// All rows in key order as they are now, from a key on.
     #[must_use]
     pub fn scan(&self, from_key: Option<&[u8]>) -> KvIter {
+        let mut rows = self.walk(tuning::scan_options());
+        rows.seek(from_key);
+        rows
+    }
+
+    /// All rows as they are now, to be asked for those under some prefixes. To make it costs more than to ask it.
+    #[must_use]
+    pub fn prefixes(&self) -> KvIter {
+        self.walk(ReadOptions::default())
+    }
+
+    fn walk(&self, options: ReadOptions) -> KvIter {
         // Where nothing is gathered RocksDB has all that is acknowledged, and nobody is waited for.
         let gate = (!self.staging.is_empty()).then(|| lock(&self.write_gate));
         // A full disk takes nothing; the rows are read all the same.
         let over = gate.as_ref().and_then(|_| self.hand_over().err()).map(|_| self.staging.changes());
-        KvIter::new(&self.db, self.dir.clone(), from_key).with_changes(self.unwritten().or(over), from_key)
-    }
-
-    /// Rows whose key starts with `prefix`, in key order, until `each` answers false.
-    ///
-    /// # Errors
-    /// `Corrupt`, `Io`.
-    pub fn scan_prefix(&self, prefix: &[u8], mut each: impl FnMut(&[u8], &[u8]) -> bool) -> Result<()> {
-        let mut rows = self.scan(Some(prefix));
-        while let Some((key, value)) = rows.next_row()? {
-            if !key.starts_with(prefix) || !each(key, value) {
-                break;
-            }
-        }
-        Ok(())
+        KvIter::new(&self.db, self.dir.clone(), options).with_changes(self.unwritten().or(over))
     }
 
     /// Writes all fresh rows to files and waits for it. A bucket that the full disk refused this is refused unasked while another such bucket

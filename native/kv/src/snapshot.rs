@@ -1,6 +1,6 @@
 //! Reading a checkpoint.
 
-use crate::{KvIter, Mark, error, mark::MARK_KEY};
+use crate::{KvIter, Mark, error, mark::MARK_KEY, tuning};
 use rocksdb::{DB, LogLevel, Options};
 use sluice_base::{Error, Result, Subject};
 use std::path::{Path, PathBuf};
@@ -41,7 +41,8 @@ impl KvSnapshot {
     /// # Errors
     /// `Corrupt`, `Io`.
     pub fn scan(&self, skip: u64) -> Result<KvIter> {
-        let mut rows = KvIter::new(&self.db, self.dir.clone(), None);
+        let mut rows = KvIter::new(&self.db, self.dir.clone(), tuning::scan_options());
+        rows.seek(None);
         for _ in 0..skip {
             if rows.next_row()?.is_none() {
                 break;

@@ -164,17 +164,16 @@ pub(crate) fn prefix_lookup(
 
 fn prefixes(node: &Node, id: &TableBucket, keys: &[bytes::Bytes], api_version: i16) -> Reply<Vec<ValueList>> {
     let bucket = keyed(node, id, api_version)?;
-    let mut lists = Vec::with_capacity(keys.len());
+    let mut lists = vec![ValueList::default(); keys.len()];
+    let asked: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
     let mut bytes = 0;
-    for key in keys {
-        let mut list = ValueList::default();
-        bucket.prefix_lookup(key, |value| {
-            bytes += value.len();
+    bucket.prefix_lookup(&asked, |i, value| {
+        bytes += value.len();
+        if let Some(list) = lists.get_mut(i) {
             list.values.push(bytes::Bytes::copy_from_slice(value));
-            within_bounds(bytes)
-        })?;
-        lists.push(list);
-    }
+        }
+        within_bounds(bytes)
+    })?;
     Ok(lists)
 }
 

@@ -9,9 +9,10 @@ use crate::table::{Partition, Table, is_partition_gone};
 use arrow_array::{ArrayRef, RecordBatch};
 use sluice_api::{Lookup, LookupOptions, LookupRows};
 use sluice_base::{Error, Result, Subject};
-use sluice_kv::Kv;
+use sluice_kv::{Kv, KvIter};
 use sluice_row::{DataType, KeyEncoder, KeyFormat};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// An open lookup; holds no state between calls.
@@ -191,25 +192,33 @@ impl TableLookup {
         }
         let mut batch = self.wanted.values.rows(count);
         let mut ends = Vec::with_capacity(count);
+        let mut buckets: BTreeMap<(usize, u32), Option<KvIter>> = BTreeMap::new();
         for (row, bucket) in bucket_of.into_iter().enumerate() {
-            if let Some(bucket) = bucket
-                && let Some(kv) = keys.kv(bucket)?
-            {
+            let Some(bucket) = bucket else {
+                ends.push(end_of(batch.len())?);
+                continue;
+            };
+            let rows = match buckets.entry(bucket) {
+                Entry::Occupied(open) => open.into_mut(),
+                Entry::Vacant(place) => place.insert(keys.kv(bucket)?.map(|kv| kv.prefixes())),
+            };
+            if let Some(rows) = rows {
                 let mut pushed = Ok(());
-                let got = kv.scan_prefix(keys.encoded.get(row), |_, value| {
+                let got = rows.with_prefix(keys.encoded.get(row), |_, value| {
                     pushed = batch.push(value);
                     pushed.is_ok()
                 });
                 keys.forgive(bucket, got)?;
                 pushed?;
             }
-            ends.push(
-                u32::try_from(batch.len())
-                    .map_err(|_| Error::invalid(Subject::Row, "a lookup found over 4 billion rows"))?,
-            );
+            ends.push(end_of(batch.len())?);
         }
         Ok(LookupRows { rows: batch.finish()?, ends })
     }
+}
+
+fn end_of(rows: usize) -> Result<u32> {
+    u32::try_from(rows).map_err(|_| Error::invalid(Subject::Row, "a lookup found over 4 billion rows"))
 }
 
 fn positions(meta: &TableMeta, names: &[String]) -> Result<Vec<usize>> {

@@ -257,28 +257,33 @@ impl RawBucket {
         })
     }
 
-    /// The stored values of all rows whose key begins with `prefix`, in key order.
+    /// The stored values of all rows whose key begins with one of `prefixes`: `each` gets the prefix's position, in their order, and the
+    /// values of each in key order.
     ///
     /// # Errors
-    /// `Invalid` about `Table` when the table cannot be asked so; `Corrupt`, `Io`.
-    pub fn prefix_lookup(&self, prefix: &[u8], mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    /// `Invalid` about `Table` when the table cannot be asked so; `Corrupt`, `Io`; those of `each`.
+    pub fn prefix_lookup(&self, prefixes: &[&[u8]], mut each: impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
         let meta = self.keyed()?;
         let is_prefix = meta.key_format == KeyFormat::Compacted
             && meta.row_key.starts_with(&meta.bucket_key)
             && meta.bucket_key.len() < meta.row_key.len();
-        if !is_prefix || prefix.is_empty() {
+        if !is_prefix || prefixes.iter().any(|p| p.is_empty()) {
             let message = format!(
                 "table {} cannot be looked up by prefix: its bucket key must be a strict prefix of its primary key",
                 meta.path
             );
             return Err(Error::invalid(Subject::Table, message));
         }
-        let mut taken = Ok(());
-        self.bucket.kv()?.scan_prefix(prefix, |_, value| {
-            taken = each(value);
-            taken.is_ok()
-        })?;
-        taken
+        let mut rows = self.bucket.kv()?.prefixes();
+        for (i, prefix) in prefixes.iter().enumerate() {
+            let mut taken = Ok(());
+            rows.with_prefix(prefix, |_, value| {
+                taken = each(i, value);
+                taken.is_ok()
+            })?;
+            taken?;
+        }
+        Ok(())
     }
 
     /// The stored values of the first `rows` rows in key order.

@@ -72,7 +72,8 @@ fn prefix_scan_stops_at_the_prefix_and_on_request() {
         Mark::default(),
     );
     let mut seen = 0;
-    kv.scan_prefix(b"b", |k, _| {
+    let mut rows = kv.prefixes();
+    rows.with_prefix(b"b", |k, _| {
         assert!(k.starts_with(b"b"));
         seen += 1;
         true
@@ -80,12 +81,22 @@ fn prefix_scan_stops_at_the_prefix_and_on_request() {
     .unwrap();
     assert_eq!(seen, 3);
     seen = 0;
-    kv.scan_prefix(b"b", |_, _| {
+    rows.with_prefix(b"b", |_, _| {
         seen += 1;
         seen < 2
     })
     .unwrap();
     assert_eq!(seen, 2);
+    // Back and forth, with and without rows there.
+    for (prefix, count) in [("c", 1), ("a", 1), ("b2", 1), ("b9", 0), ("", 5), ("d", 0), ("b", 3)] {
+        let mut seen = 0;
+        rows.with_prefix(prefix.as_bytes(), |_, _| {
+            seen += 1;
+            true
+        })
+        .unwrap();
+        assert_eq!(seen, count, "{prefix:?}");
+    }
 }
 
 #[test]
@@ -192,13 +203,16 @@ fn random_writes_equal_a_map(write_buffer_bytes: u64, row_cache_bytes: u64) {
             assert_eq!(kv.get(key.as_bytes()).unwrap(), found);
         }
         if round % 20 == 0 {
-            let mut with_prefix = 0;
-            kv.scan_prefix(b"k1", |_, _| {
-                with_prefix += 1;
-                true
-            })
-            .unwrap();
-            assert_eq!(with_prefix, model.keys().filter(|k| k.starts_with("k1")).count());
+            let mut rows = kv.prefixes();
+            for prefix in ["k1", "k29", "k0", "k1"] {
+                let mut with_prefix = 0;
+                rows.with_prefix(prefix.as_bytes(), |_, _| {
+                    with_prefix += 1;
+                    true
+                })
+                .unwrap();
+                assert_eq!(with_prefix, model.keys().filter(|k| k.starts_with(prefix)).count(), "{prefix}");
+            }
         }
         if round % 50 == 0 {
             let copy = dir.path().join(format!("copy-{round}"));
