@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 import io.sluice.flink.FlinkSession;
 import io.sluice.flink.Refusal;
@@ -67,6 +69,35 @@ final class PartitionedTableITCase {
       assertThat(sql.rows("SELECT p FROM t WHERE id = 1 AND p = 'b'")).isEmpty();
       sql.run("DROP TABLE t");
     }
+  }
+
+  @Test
+  void newPartitionsMayHaveMoreBucketsThanOldOnes() {
+    for (String key : List.of("", ", " + KEYED)) {
+      sql.run(
+          "CREATE TABLE t (id INT, v STRING, p STRING" + key + ") PARTITIONED BY (p) WITH ('bucket.num' = '1')",
+          "INSERT INTO t VALUES (1, 'x', 'a'), (2, 'y', 'a')",
+          "ALTER TABLE t SET ('bucket.num' = '7')");
+      assertThat(sql.rows("SHOW CREATE TABLE t").toString()).contains("'bucket.num' = '7'");
+      String many = "SELECT id, CAST(id AS STRING), p FROM (VALUES " + ids(50) + ") AS v(id), (VALUES ('a'), ('b')) AS w(p)";
+      sql.run("INSERT INTO t " + many, "ALTER TABLE t SET ('bucket.num' = '3')", "INSERT INTO t " + many.replace("'b'", "'c'"));
+      int old = key.isEmpty() ? 2 : 0;
+      int again = key.isEmpty() ? 2 : 1;
+      assertThat(sql.rows("SELECT p, COUNT(*), COUNT(DISTINCT id) FROM t GROUP BY p"))
+          .containsExactly("+I[a, " + (old + again * 50) + ", 50]", "+I[b, 50, 50]", "+I[c, 50, 50]");
+      assertThat(sql.rows("SELECT v FROM t WHERE p = 'b' AND id = 17")).containsExactly("+I[17]");
+      if (!key.isEmpty()) {
+        sql.run("INSERT INTO t SELECT id, 'new', p FROM t WHERE MOD(id, 2) = 0", "DELETE FROM t WHERE MOD(id, 5) = 0");
+        assertThat(sql.rows("SELECT p, v = 'new', COUNT(*) FROM t GROUP BY p, v = 'new'"))
+            .containsExactly(
+                "+I[a, false, 20]", "+I[a, true, 20]", "+I[b, false, 20]", "+I[b, true, 20]", "+I[c, false, 20]", "+I[c, true, 20]");
+      }
+      sql.run("DROP TABLE t");
+    }
+  }
+
+  private static String ids(int count) {
+    return IntStream.rangeClosed(1, count).mapToObj(i -> "(" + i + ")").collect(Collectors.joining(", "));
   }
 
   @Test
