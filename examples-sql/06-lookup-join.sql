@@ -31,3 +31,14 @@ FROM flights AS f
 JOIN airports /*+ OPTIONS('lookup.async' = 'false', 'lookup.cache' = 'PARTIAL', 'lookup.partial-cache.max-rows' = '200') */ FOR SYSTEM_TIME AS OF f.looked_at AS a
   ON f.dest = a.faa
 WHERE f.`month` = 12 GROUP BY a.name ORDER BY flights DESC LIMIT 5;
+
+-- A dictionary: who asks for a plane that is not in it gets it a number
+CREATE TABLE IF NOT EXISTS plane_numbers (tailnum STRING, id BIGINT, PRIMARY KEY (tailnum) NOT ENFORCED) WITH ('auto-increment.fields' = 'id');
+
+-- Q6.5 Every flight asks for the number of its plane; each plane has one, and there are no gaps
+SELECT COUNT(*) AS flights, COUNT(DISTINCT n.id) AS numbers, MIN(n.id) AS first_number, MAX(n.id) AS last_number
+FROM flights AS f
+JOIN plane_numbers /*+ OPTIONS('lookup.insert-if-not-exists' = 'true') */ FOR SYSTEM_TIME AS OF f.looked_at AS n ON f.tailnum = n.tailnum;
+
+-- Q6.6 The numbers stay
+SELECT COUNT(*) AS planes, COUNT(DISTINCT id) AS numbers FROM plane_numbers;

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod append_then_scan;
+mod auto_increment;
+mod auto_increment_survives;
 mod bad_batches_write_nothing;
 mod batch_rows_are_bounded;
 mod buckets_follow_the_key;

@@ -20,6 +20,8 @@ mod users_are_let_in;
 
 #[path = "../bucket/append_then_scan.rs"]
 mod append_then_scan;
+#[path = "../bucket/auto_increment.rs"]
+mod auto_increment;
 #[path = "../bucket/bad_batches_write_nothing.rs"]
 mod bad_batches_write_nothing;
 #[path = "../bucket/batch_rows_are_bounded.rs"]

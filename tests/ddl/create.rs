@@ -248,19 +248,10 @@ fn what_needs_later_work_says_so() {
         ("table.datalake.format", "iceberg"),
         ("table.log.format", "INDEXED"),
         ("table.kv.format", "INDEXED"),
-        ("auto-increment.fields", "amount"),
     ] {
         let e = home.create("t", &with(table(&["id"]), &[(key, value)])).unwrap_err();
         assert_error(&e, Unsupported, Subject::Option, &[key, value, "not supported yet"]);
     }
-    let mut d = table(&["id"]);
-    d.schema.auto_increment = vec!["amount".to_owned()];
-    assert_error(
-        &home.create("t", &d).unwrap_err(),
-        Unsupported,
-        Subject::Option,
-        &["auto-increment", "'amount'", "not supported yet"],
-    );
 }
 
 #[test]

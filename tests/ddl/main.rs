@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod alter;
+mod auto_increment;
 mod create;
 mod databases;
 mod directory;

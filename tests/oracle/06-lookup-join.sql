@@ -11,3 +11,9 @@ SELECT engine, count(*), sum(seats) FROM flights LEFT JOIN planes USING (tailnum
 
 -- Q6.4
 SELECT name, count(*) AS flights FROM flights JOIN airports ON dest = faa WHERE month = 12 GROUP BY name ORDER BY flights DESC LIMIT 5;
+
+-- Q6.5
+SELECT count(tailnum), count(DISTINCT tailnum), 1, count(DISTINCT tailnum) FROM flights;
+
+-- Q6.6
+SELECT count(DISTINCT tailnum), count(DISTINCT tailnum) FROM flights;

@@ -55,6 +55,36 @@ fn what_is_acknowledged_is_found() {
 }
 
 #[test]
+fn a_lookup_may_insert_what_it_does_not_find() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(dir.path(), &[]);
+    let mut client = server.client();
+    let table = create(&mut client, "t", true);
+    assert_eq!(written(&mut client, table, kv_batch(&[1], &[], (-1, -1))), Ok(1));
+    let mut insert = |keys: &[Vec<u8>]| {
+        let keys = keys.iter().cloned().map(Bytes::from).collect();
+        let bucket = LookupBucketRequest { partition_id: None, bucket_id: 0, keys };
+        let request = LookupRequest {
+            table_id: table,
+            buckets_req: vec![bucket],
+            insert_if_not_exists: Some(true),
+            ..LookupRequest::default()
+        };
+        client.ask::<LookupResponse>(ApiKey::Lookup, &request).unwrap().buckets_resp.remove(0)
+    };
+    // Schema 1, bit 1: the name is NULL.
+    let bare = |id: u8| Some(Bytes::from(vec![1, 0, 0b10, id]));
+    let found = insert(&[key(2), key(1), key(2), Vec::new()]);
+    let values: Vec<_> = found.values.into_iter().map(|v| v.values).collect();
+    assert_eq!(values, [bare(2), Some(value(1).into()), bare(2), None]);
+    for bad in [vec![1, 2, 3], [key(3), vec![0]].concat(), vec![0xff; 16]] {
+        let refused = insert(&[key(3), bad.clone()]);
+        assert!(refused.error_code.is_some_and(|code| code != 0), "{bad:?}: {refused:?}");
+    }
+    assert_eq!(look_up(&mut client, table, vec![key(2), key(3)]), [bare(2).map(Vec::from), None]);
+}
+
+#[test]
 fn bad_rows_write_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let server = Running::start(dir.path(), &[]);

@@ -56,12 +56,14 @@ const fn batch_rows_max() -> usize {
 /// Arguments of opening a lookup.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "the fields are those of the options")]
+#[expect(missing_docs, reason = "the fields are those of the options; `insert_missing` asks for an `InsertingLookup`")]
 pub struct LookupArguments {
     pub path: TablePath,
     pub key_columns: Vec<String>,
     #[serde(default)]
     pub projection: Option<Vec<usize>>,
+    #[serde(default)]
+    pub insert_missing: bool,
 }
 
 /// A bucket.

@@ -8,6 +8,7 @@
 mod access;
 mod admin;
 pub mod call;
+mod inserting;
 mod lookup;
 mod scan;
 mod write;
@@ -17,6 +18,7 @@ pub use admin::{
     DatabaseInfo, LakePartitionOffsets, LakeSnapshot, OffsetSpec, PartitionInfo, TableChange, TableInfo, TableStats,
     TierPart, TierWork, ViewInfo,
 };
+pub use inserting::InsertingLookup;
 pub use lookup::{Lookup, LookupOptions, LookupRows};
 pub use scan::{ScanBatch, ScanOptions, ScanSplit, ScanStart, Scanner};
 pub use write::{WriteOptions, Writer};

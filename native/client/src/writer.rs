@@ -56,6 +56,16 @@ impl RemoteWriter {
         closed: crate::closing::Closing,
     ) -> Result<Self> {
         let order = order(&table, &options.target_columns)?;
+        let numbered = table.schema().auto_increment.first().and_then(|name| table.schema().index_of(name));
+        if let Some(i) = numbered.filter(|i| !options.overwrite && order.get(*i).is_some_and(Option::is_some)) {
+            let name = table.schema().columns.get(i).map_or("", |c| c.name.as_str());
+            let message = format!(
+                "table {} has the auto-increment column '{name}': explicitly specifying values for an auto increment column is not \
+                 allowed; write the other columns",
+                table.path()
+            );
+            return Err(Error::invalid(Subject::Column, message));
+        }
         let partial = order.iter().any(Option::is_none);
         if options.overwrite && !table.has_primary_key() {
             return Err(Error::invalid(Subject::Table, format!("table {} has no primary key", table.path())));

@@ -11,7 +11,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use jni::objects::{JByteArray, JString};
 use jni::sys::{jint, jlong};
-use sluice_api::{Lookup, LookupOptions, LookupRows};
+use sluice_api::{InsertingLookup, Lookup, LookupOptions, LookupRows};
 use sluice_base::Result;
 use sluice_row::{BinaryRowWriter, ColumnIn, DataType, Schema, arrow_schema, columns_to_batch};
 
@@ -37,7 +37,10 @@ pub fn open(parent: Handle, json: &str) -> Result<Handle> {
     // A key looked up may hold NULL (and finds nothing), whatever the table allows.
     key.iter_mut().for_each(|column| column.data_type.nullable = true);
     let options = LookupOptions { key_columns: arguments.key_columns, projection: Some(projection) };
-    let lookup = store.lookup(&arguments.path, &options)?;
+    let lookup: Box<dyn Lookup> = match arguments.insert_missing {
+        true => Box::new(InsertingLookup::open(store, &arguments.path, &options)?),
+        false => store.lookup(&arguments.path, &options)?,
+    };
     let key_types = key.iter().map(|column| column.data_type.clone()).collect();
     let key_schema = arrow_schema(&Schema::new(key, Vec::new()));
     let open = OpenLookup { lookup, key_types, key_schema, types };

@@ -2,8 +2,9 @@
 
 use crate::DataType;
 use crate::cells::Cells;
-use crate::compacted::put_value;
-use crate::layout::{WideNulls, put_row_with};
+use crate::columns::ColumnBuilder;
+use crate::compacted::{put_value, read_values};
+use crate::layout::{WideNulls, put_row_with, read_row};
 use arrow_array::ArrayRef;
 use sluice_base::{Error, Result, Subject};
 
@@ -79,6 +80,20 @@ impl BoundKeys<'_> {
     pub fn has_null(&self, row: usize) -> bool {
         self.columns.iter().any(|c| c.is_null(row))
     }
+}
+
+/// The columns of some keys, in key order. Bytes that are not exactly what [`BoundKeys::encode`] writes may be read too: who must know
+/// encodes the columns again.
+///
+/// # Errors
+/// `Corrupt` when the bytes do not hold together or a value is not of its type.
+pub fn columns_of_keys(format: KeyFormat, types: &[DataType], keys: &[&[u8]]) -> Result<Vec<ArrayRef>> {
+    let mut columns: Vec<ColumnBuilder> = types.iter().map(|t| ColumnBuilder::new(t, keys.len())).collect();
+    keys.iter().try_for_each(|key| match format {
+        KeyFormat::Compacted => read_values(key, &mut columns),
+        KeyFormat::Paimon => read_row(key, &mut columns),
+    })?;
+    columns.iter_mut().map(ColumnBuilder::finish).collect()
 }
 
 #[cfg(test)]

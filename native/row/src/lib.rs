@@ -33,7 +33,7 @@ pub use crossing::{ColumnIn, columns_to_batch};
 pub use data_type::{DataType, RowField, TypeRoot};
 pub use descriptor::{DatabaseDescriptor, TableDescriptor, TablePath, ViewColumn, ViewDescriptor};
 pub use filter::Filter;
-pub use key::{BoundKeys, KeyEncoder, KeyFormat};
+pub use key::{BoundKeys, KeyEncoder, KeyFormat, columns_of_keys};
 pub use partition::{BoundPartition, can_partition, partition_text};
 pub use predicate::{Comparison, Literal, Predicate};
 pub use schema::{AggFunction, Column, Schema};

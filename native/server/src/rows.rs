@@ -17,6 +17,9 @@ use sluice_wire::message::{
 use sluice_wire::{ErrorCode, KvBatch, ValueBatch};
 use std::time::Duration;
 
+/// How long a lookup that inserts waits when it does not say.
+const INSERT_PATIENCE_MS: i32 = 30_000;
+
 /// A bucket of a table with a primary key, for a client that knows its keys' encoding.
 fn keyed(node: &Node, id: &TableBucket, api_version: i16) -> Reply<RawBucket> {
     let bucket = node.store.raw_bucket(id)?;
@@ -104,11 +107,11 @@ pub(crate) fn put_done(node: &Node, settled: Vec<(TableBucket, Reply<Option<i64>
 }
 
 pub(crate) fn lookup(node: &Node, gate: &Gate<'_>, request: &LookupRequest, api_version: i16) -> Reply<LookupResponse> {
-    if request.insert_if_not_exists.unwrap_or(false) {
+    let insert = request.insert_if_not_exists.unwrap_or(false);
+    if insert {
         gate.table_id(Operation::Write, request.table_id)?;
-        let message = "a lookup that inserts what it does not find is not supported; put the row, then look it up";
-        return Err(Failed::new(ErrorCode::UnsupportedVersion, message));
     }
+    let wait = insert.then(|| patience(request.timeout_ms.unwrap_or(INSERT_PATIENCE_MS)));
     let part = |part: &sluice_wire::message::LookupBucketRequest| {
         let mut answer = LookupBucketResponse {
             partition_id: part.partition_id,
@@ -117,7 +120,7 @@ pub(crate) fn lookup(node: &Node, gate: &Gate<'_>, request: &LookupRequest, api_
         };
         let id = bucket(request.table_id, part.partition_id, part.bucket_id);
         let allowed = gate.bucket_of(Operation::Read, request.table_id);
-        match allowed.and_then(|()| points(node, &id, &part.keys, api_version)) {
+        match allowed.and_then(|()| points(node, &id, &part.keys, wait, api_version)) {
             Ok(values) => answer.values = values,
             Err(failed) => (answer.error_code, answer.error_message) = failed.fields(&node.troubles),
         }
@@ -126,11 +129,20 @@ pub(crate) fn lookup(node: &Node, gate: &Gate<'_>, request: &LookupRequest, api_
     Ok(LookupResponse { buckets_resp: request.buckets_req.iter().map(part).collect() })
 }
 
-/// One value a key; an empty one where nothing is found.
-fn points(node: &Node, id: &TableBucket, keys: &[bytes::Bytes], api_version: i16) -> Reply<Vec<Value>> {
+/// One value a key; an empty one where nothing is found. With `insert` a key without a row gets one first, which is waited for so long.
+fn points(
+    node: &Node,
+    id: &TableBucket,
+    keys: &[bytes::Bytes],
+    insert: Option<Duration>,
+    api_version: i16,
+) -> Reply<Vec<Value>> {
     let bucket = keyed(node, id, api_version)?;
     let mut values = vec![Value::default(); keys.len()];
     let asked: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+    if let Some(wait) = insert {
+        bucket.insert_missing(&asked, wait)?;
+    }
     bucket.lookup(&asked, |i, value| {
         if let Some(place) = values.get_mut(i) {
             place.values = Some(bytes::Bytes::copy_from_slice(value));

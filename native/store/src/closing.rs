@@ -80,6 +80,7 @@ impl Closing {
             }
             first = first.and(saved);
             table.end(&why, &step);
+            table.end_numbers();
         }
         context.commits.forget();
         drop(directory);

@@ -20,9 +20,10 @@ impl GivenColumns {
     pub(crate) fn new(meta: &TableMeta, options: &WriteOptions) -> Result<Self> {
         let order = order(meta, &options.target_columns)?;
         let as_it_is = order.iter().enumerate().all(|(i, at)| *at == Some(i));
+        let numbered = meta.auto_increment.as_ref().map(|n| n.column);
         let targets = Targets {
             columns: order.iter().enumerate().filter_map(|(i, at)| at.map(|_| i)).collect(),
-            partial: order.iter().any(Option::is_none),
+            partial: order.iter().enumerate().any(|(i, at)| at.is_none() && numbered != Some(i)),
             overwrites: options.overwrite,
         };
         Ok(Self { targets, order: (!as_it_is).then_some(order) })

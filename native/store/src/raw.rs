@@ -2,6 +2,8 @@
 //!
 //! Nothing here is believed: batches are checked before they are stored, for what is stored must be readable for ever.
 
+mod inserting;
+
 use crate::TableMeta;
 use crate::bucket::{Bucket, Merger, Placed, Targets, Then, Unit, Upsert};
 use crate::codec::pick;
@@ -10,8 +12,8 @@ use crate::packed::Packed;
 use crate::row_check;
 use crate::signal::Bell;
 use crate::table::Table;
-use crate::values::{start_value, types};
-use arrow_array::RecordBatch;
+use crate::values::{batch_of, start_value, types};
+use arrow_array::{Array, ArrayRef, RecordBatch, new_null_array};
 use sluice_base::{Error, Offset, Result, SchemaId, Subject};
 use sluice_kv::DeleteBehavior;
 use sluice_log::{BatchDecoder, BatchHeader, BatchProjector, verify_crc};
@@ -324,8 +326,10 @@ impl RawBucket {
 fn targets(meta: &TableMeta, sent: &SentRows<'_>) -> Targets {
     let width = meta.schema().columns.len();
     let all = sent.targets.is_empty();
-    let columns = if all { (0..width).collect() } else { sent.targets.clone() };
-    Targets { partial: columns.len() < width, columns, overwrites: sent.overwrite }
+    let columns: Vec<usize> = if all { (0..width).collect() } else { sent.targets.clone() };
+    let numbered = meta.auto_increment.as_ref().map(|n| n.column);
+    let partial = (0..width).any(|i| numbered != Some(i) && !columns.contains(&i));
+    Targets { partial, columns, overwrites: sent.overwrite }
 }
 
 /// The table's rules. A delete by key has no row that could be taken back, so it deletes where the table would do that.
@@ -407,9 +411,23 @@ fn take_rows(meta: &TableMeta, sent: &SentRows<'_>) -> Result<Taken> {
         kinds.push(if row.is_some() && !sent.takes_back { ChangeKind::Insert } else { ChangeKind::Delete });
     }
     let has_row = sent.rows.iter().map(|(_, row)| row.is_some()).collect();
-    let taken = Taken { rows: rows.finish().map_err(damaged)?, keys, values, kinds, has_row };
+    let rows = written_only(rows.finish().map_err(damaged)?, &sent.targets)?;
+    let taken = Taken { rows, keys, values, kinds, has_row };
     check_keys(meta, &taken)?;
     Ok(taken)
+}
+
+/// What a client sends in columns that it does not write counts for nothing.
+fn written_only(rows: RecordBatch, targets: &[usize]) -> Result<RecordBatch> {
+    if targets.is_empty() {
+        return Ok(rows);
+    }
+    let column = |(i, column): (usize, &ArrayRef)| match targets.contains(&i) {
+        true => column.clone(),
+        false => new_null_array(column.data_type(), column.len()),
+    };
+    let columns = rows.columns().iter().enumerate().map(column).collect();
+    batch_of(&rows.schema(), columns, rows.num_rows())
 }
 
 /// Rows must belong to the partition that they are sent to: readers and lookups of another would never find them.

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::lake::Lake;
 use crate::live_meta::LiveMeta;
+use crate::row_numbers::RowNumbers;
 use sluice_base::{Error, ErrorKind, Offset, PartitionId, Result, Subject, TableBucket, TableId};
 use sluice_lake::{LakeBucket, LakePartition};
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ pub(crate) trait Holder: std::fmt::Debug + Send + Sync {
 pub(crate) struct Table {
     pub(crate) id: TableId,
     pub(crate) meta: Arc<LiveMeta>,
+    numbers: Arc<RowNumbers>,
     context: Arc<Context>,
     partitions: RwLock<Partitions>,
     holders: Mutex<Vec<Weak<dyn Holder>>>,
@@ -53,7 +55,7 @@ impl Partition {
     fn new(table: &Table, id: Option<PartitionId>, name: String, count: i32) -> Arc<Self> {
         let bucket = |bucket| {
             let id = TableBucket { table: table.id, partition: id, bucket };
-            Arc::new(Bucket::new(id, table.meta.clone(), table.context.clone()))
+            Arc::new(Bucket::new(id, table.meta.clone(), table.numbers.clone(), table.context.clone()))
         };
         let buckets = (0..count).map(bucket).collect();
         Arc::new(Self { id, name, buckets, turn: AtomicUsize::new(0), ended: AtomicBool::new(false) })
@@ -97,6 +99,7 @@ impl Table {
         let table = Self {
             id: meta.id,
             meta: Arc::new(LiveMeta::new(meta.clone())),
+            numbers: Arc::new(RowNumbers::new(context, meta.id)),
             context: context.clone(),
             partitions: RwLock::default(),
             holders: Mutex::default(),
@@ -272,6 +275,22 @@ impl Table {
             bucket.close_kv();
             closed();
         }
+    }
+
+    /// What a new table with an auto-increment column begins with.
+    ///
+    /// # Errors
+    /// `Io`, `Busy` about `Disk`.
+    pub(crate) fn begin_numbers(&self) -> Result<()> {
+        match &self.meta.get().auto_increment {
+            Some(_) => self.numbers.begin(&self.context),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives numbers back that no row got: the buckets have ended.
+    pub(crate) fn end_numbers(&self) {
+        self.numbers.end(&self.context);
     }
 
     /// A partition is dropped: its writers and readers get `NotFound` about `Partition`. Returns its directory.

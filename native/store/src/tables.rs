@@ -50,11 +50,14 @@ impl Tables {
     pub(crate) fn add(&self, meta: Arc<TableMeta>) -> Result<()> {
         let table = Table::new(meta, &self.context);
         if !self.context.read_only {
-            let buckets = table.buckets();
+            let (buckets, is_new) = (table.buckets(), !self.context.fs.exists(&table.dir()));
             if buckets.is_empty() {
                 self.context.fs.create_dir_all(&table.dir())?;
             }
             buckets.iter().try_for_each(|bucket| self.context.fs.create_dir_all(&bucket.dir))?;
+            if is_new {
+                table.begin_numbers()?;
+            }
         }
         self.write(|tables| tables.insert(table.id, Arc::new(table)));
         Ok(())

@@ -1,10 +1,8 @@
 //! Ids of idempotent writers: each is given once in a store's life, whatever crashes.
-//!
-//! The file `writer-ids` holds a number below which all may have been given. It is moved on in steps, so that most ids cost no write.
 
-use sluice_base::{Clock, Error, ErrorKind, Fs, Result};
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::counter::{Counter, Take};
+use sluice_base::{Clock, Error, Fs, Result, Subject};
+use std::sync::Arc;
 
 const FILE: &str = "writer-ids";
 const MAGIC: &str = "SLUICE-WRITERS 1";
@@ -12,21 +10,11 @@ const STEP: i64 = 1000;
 
 /// Gives ids.
 #[derive(Debug)]
-pub(crate) struct WriterIds {
-    path: PathBuf,
-    state: Mutex<Option<State>>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct State {
-    next: i64,
-    /// The number in the file.
-    reserved: i64,
-}
+pub(crate) struct WriterIds(Counter);
 
 impl WriterIds {
     pub(crate) fn new(root: &std::path::Path) -> Self {
-        Self { path: root.join(FILE), state: Mutex::new(None) }
+        Self(Counter::new(root.join(FILE), MAGIC, "remove it to begin a new count"))
     }
 
     /// A new id, from 0 up.
@@ -34,48 +22,18 @@ impl WriterIds {
     /// # Errors
     /// `Corrupt` naming the file; `Io`, `Busy` about `Disk`.
     pub(crate) fn next(&self, fs: &Arc<dyn Fs>, clock: &dyn Clock) -> Result<i64> {
-        // Changed by whole assignments only.
-        let mut slot = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut state = match *slot {
-            Some(state) => state,
-            None => self.load(fs.as_ref(), clock)?,
-        };
-        if state.next >= state.reserved {
-            let reserved = state.next.saturating_add(STEP);
-            fs.replace(&self.path, format!("{MAGIC} {reserved}\n").as_bytes())?;
-            state.reserved = reserved;
-        }
-        let id = state.next;
-        state.next += 1;
-        *slot = Some(state);
-        Ok(id)
-    }
-
-    /// Without the file the clock says where to begin: behind all ids of a store that lost it, which its logs may still name.
-    fn load(&self, fs: &dyn Fs, clock: &dyn Clock) -> Result<State> {
-        let bytes = match fs.read(&self.path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => {
-                let next = clock.now_ms().max(0);
-                return Ok(State { next, reserved: next });
-            }
-            read => read?,
-        };
-        let text = std::str::from_utf8(&bytes).unwrap_or("").trim_end_matches('\n');
-        let number = text.strip_prefix(MAGIC).and_then(|n| n.trim().parse::<i64>().ok()).filter(|n| *n >= 0);
-        let next = number.ok_or_else(|| {
-            Error::corrupt(format!(
-                "{} does not read '{MAGIC} <number>'; remove it to begin a new count",
-                self.path.display()
-            ))
-        })?;
-        Ok(State { next, reserved: next })
+        // Without the file the clock says where to begin: behind all ids of a store that lost it, which its logs may still name.
+        let missing = || Ok(clock.now_ms().max(0));
+        let one = Take { count: 1, step: STEP, max: i64::MAX };
+        let id = self.0.take(fs.as_ref(), one, missing)?;
+        id.ok_or_else(|| Error::unsupported(Subject::Writer, "the store has given all ids of writers that there are"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sluice_base::{OsFs, SystemClock};
+    use sluice_base::{ErrorKind, OsFs, SystemClock};
 
     #[test]
     fn no_id_is_given_twice() {

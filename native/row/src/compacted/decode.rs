@@ -177,6 +177,15 @@ impl RowsBuilder {
     }
 }
 
+/// Appends the values of a row that has no null bits: none of them is NULL.
+///
+/// # Errors
+/// `Corrupt`; the columns are then of unequal length and must be thrown away.
+pub(crate) fn read_values(bytes: &[u8], columns: &mut [ColumnBuilder]) -> Result<()> {
+    let mut reader = Reader { null_bits: &[], rest: bytes };
+    columns.iter_mut().try_for_each(|column| reader.read(column))
+}
+
 /// Appends a row that stands inside an array, map or row.
 fn read_row(bytes: &[u8], columns: &mut [ColumnBuilder]) -> Result<()> {
     let mut reader = Reader::open(bytes, null_bytes(columns.len()))?;

@@ -7,6 +7,7 @@
 mod decode;
 mod encode;
 
+pub(crate) use decode::read_values;
 pub use decode::{RowDecoder, RowsBuilder};
 pub(crate) use encode::put_value;
 pub use encode::{BoundRows, RowEncoder};

@@ -1,6 +1,7 @@
 //! How one writer's rows are merged: the table's engine, narrowed to the columns that the writer writes.
 
 use crate::TableMeta;
+use crate::ddl::auto_increment::AutoIncrement;
 use crate::ddl::sequence_group::SequenceGroup;
 use sluice_base::{Error, Result, Subject};
 use sluice_kv::{ColumnFold, DeleteBehavior, Effect, MergeEngine, Prior};
@@ -50,6 +51,10 @@ pub(crate) struct Columns {
     pub(super) key_only: bool,
     /// Whether a merged value may be longer than the incoming one.
     pub(super) grows: bool,
+    /// The column that gets a number where a row is new, unless the row is put back with its own.
+    pub(super) numbered: Option<AutoIncrement>,
+    /// Whether rows are put back as they were.
+    pub(super) overwrites: bool,
 }
 
 /// Which columns a writer writes.
@@ -57,7 +62,7 @@ pub(crate) struct Columns {
 pub(crate) struct Targets {
     /// Positions in the table; columns are only ever added behind them.
     pub(crate) columns: Vec<usize>,
-    /// Whether the table had more columns than these when the writer was opened.
+    /// Whether the table had more columns than these when the writer was opened, beside one that the store numbers.
     pub(crate) partial: bool,
     /// Whether rows replace what is there whatever the table's engine says, and deletes delete.
     pub(crate) overwrites: bool,
@@ -73,8 +78,21 @@ impl Merger {
             true => (MergeEngine::LastRow, DeleteBehavior::Allow),
             false => (meta.merging.engine, meta.merging.deletes),
         };
+        let numbered = meta.auto_increment.as_ref();
+        let writes_numbers = numbered.is_some_and(|n| targets.columns.contains(&n.column));
+        if let Some(column) = numbered.filter(|_| writes_numbers && !targets.overwrites) {
+            return Err(Error::invalid(
+                Subject::Column,
+                format!(
+                    "table {} has the auto-increment column '{}': explicitly specifying values for an auto increment column is not allowed; \
+                     write the other columns",
+                    meta.path, column.name
+                ),
+            ));
+        }
+        let whole = !targets.partial && (numbered.is_none() || writes_numbers);
         let grouped = !targets.overwrites && !meta.merging.groups.is_empty();
-        let by_row = !targets.partial && !grouped && engine != MergeEngine::Aggregation;
+        let by_row = whole && !grouped && engine != MergeEngine::Aggregation;
         let unit = if by_row { Unit::Row(engine) } else { Unit::Column(Columns::new(meta, targets, engine)?) };
         let image = match (meta.merging.full_image, &unit) {
             (true, _) => Image::Full,
@@ -148,6 +166,8 @@ impl Columns {
         }
         let rest: Vec<usize> = (0..columns.len()).filter(|i| !is_key(i)).collect();
         let (written, others): (Vec<usize>, Vec<usize>) = rest.into_iter().partition(is_target);
+        let is_numbered = |i: &usize| meta.auto_increment.as_ref().is_some_and(|n| n.column == *i);
+        let others: Vec<usize> = others.into_iter().filter(|i| !is_numbered(i)).collect();
         let must = |i: &&usize| columns.get(**i).is_some_and(|c| !c.data_type.nullable);
         let name = |i: &usize| columns.get(*i).map(|c| c.name.clone()).unwrap_or_default();
         if let Some(column) = others.iter().find(must).map(name) {
@@ -160,7 +180,7 @@ impl Columns {
             ));
         }
         let fold = |i: usize| match meta.merging.functions.get(i) {
-            _ if is_key(&i) || !is_target(&i) => ColumnFold::Keep,
+            _ if is_key(&i) || !is_target(&i) || is_numbered(&i) => ColumnFold::Keep,
             Some(function) if engine == MergeEngine::Aggregation => ColumnFold::Aggregate(function.clone()),
             _ => ColumnFold::Replace,
         };
@@ -176,6 +196,8 @@ impl Columns {
             key_only: written.is_empty() && engine != MergeEngine::Aggregation,
             grows: folds.iter().any(|f| matches!(f, ColumnFold::Aggregate(f) if f.grows())),
             folds,
+            numbered: meta.auto_increment.clone(),
+            overwrites: targets.overwrites,
             // A writer of whole rows deletes whole rows, also when the table has grown since it was opened.
             others: if targets.partial { others } else { Vec::new() },
             groups,

@@ -22,6 +22,7 @@ use crate::commit::Stage;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::live_meta::LiveMeta;
+use crate::row_numbers::RowNumbers;
 use crate::signal::Bells;
 use crate::snapshot_index::SnapshotIndex;
 use sluice_base::{Error, ErrorKind, Offset, Result, Subject, TableBucket};
@@ -38,6 +39,7 @@ pub(crate) struct Bucket {
     pub(crate) id: TableBucket,
     pub(crate) dir: PathBuf,
     pub(crate) meta: Arc<LiveMeta>,
+    numbers: Arc<RowNumbers>,
     pub(crate) context: Arc<Context>,
     pub(crate) progress: Progress,
     pub(crate) bells: Bells,
@@ -79,7 +81,7 @@ struct Frozen {
 }
 
 impl Bucket {
-    pub(crate) fn new(id: TableBucket, meta: Arc<LiveMeta>, context: Arc<Context>) -> Self {
+    pub(crate) fn new(id: TableBucket, meta: Arc<LiveMeta>, numbers: Arc<RowNumbers>, context: Arc<Context>) -> Self {
         let mut dir = context.data_dir.join(id.table.0.to_string());
         if let Some(partition) = id.partition {
             dir.push(format!("p{}", partition.0));
@@ -89,6 +91,7 @@ impl Bucket {
             id,
             dir,
             meta,
+            numbers,
             context,
             progress: Progress::default(),
             bells: Bells::default(),

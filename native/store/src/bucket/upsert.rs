@@ -10,10 +10,13 @@ use crate::TableMeta;
 use crate::packed::Packed;
 use crate::row_check;
 use crate::values::{ValueDecoders, arrow_error, batch_of, start_value, types};
-use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, UInt32Array};
+use arrow_schema::DataType as ArrowType;
 use arrow_select::take::take;
 use sluice_base::{Error, Result, SchemaId};
-use sluice_kv::{Kv, MergeEngine, Step};
+use sluice_kv::{Effect, Kv, MergeEngine, Prior, Step};
 use sluice_log::encode_batch;
 use sluice_row::{ChangeKind, RowEncoder};
 use std::sync::Arc;
@@ -178,9 +181,14 @@ impl Bucket {
         let Scratch { merge, encoded, merged: values, decoders } = scratch;
         let decoders = self.changelog_decoders(decoders, batch.meta)?;
         let old = changelog::decode_all(&merge.old_values, decoders)?;
-        let incoming = batch.pick(rows)?;
+        let mut incoming = batch.pick(rows)?;
         let mut groups = Groups::new(columns, (old.columns(), old.num_rows()), (&incoming, rows.len()))?;
         let steps = merge.steps(columns, batch.merger, batch, rows, &old, &mut groups)?;
+        if let Some((column, values)) = self.number(columns, batch, rows, &steps)?
+            && let Some(place) = incoming.get_mut(column)
+        {
+            *place = values;
+        }
         let merged = fold(columns, batch.meta, &incoming, (&steps, &groups), &old)?;
         values.clear();
         let schema = batch.meta.schema();
@@ -199,6 +207,36 @@ impl Bucket {
             side.overlay.put(batch.key(key), row.map(|_| values.get(at)));
         }
         Ok(placed)
+    }
+
+    /// The incoming values of the numbered column: a new number for each new row that has none of its own.
+    fn number(
+        &self,
+        columns: &Columns,
+        batch: &Upsert<'_>,
+        rows: &[u32],
+        steps: &[Step],
+    ) -> Result<Option<(usize, ArrayRef)>> {
+        let Some(numbered) = &columns.numbered else { return Ok(None) };
+        let column = batch.rows.column(numbered.column);
+        let own = |row: u32| {
+            let row = Some(row as usize).filter(|row| columns.overwrites && column.is_valid(*row))?;
+            let short = column.as_primitive_opt::<Int32Type>().map(|v| i64::from(v.value(row)));
+            short.or_else(|| column.as_primitive_opt::<Int64Type>().map(|v| v.value(row)))
+        };
+        let is_new = |step: &Step| step.prior == Prior::Absent && step.effect == Effect::Merge;
+        let count = rows.iter().zip(steps).filter(|(row, step)| is_new(step) && own(**row).is_none()).count();
+        let mut next = if count == 0 { 0 } else { self.numbers.take(&self.context, numbered, count)? };
+        let mut number = || {
+            next += 1;
+            next - 1
+        };
+        let numbers = rows.iter().zip(steps).map(|(row, step)| own(*row).or_else(|| is_new(step).then(&mut number)));
+        let numbers: ArrayRef = match column.data_type() {
+            ArrowType::Int32 => Arc::new(numbers.map(|n| i32::try_from(n?).ok()).collect::<Int32Array>()),
+            _ => Arc::new(numbers.collect::<Int64Array>()),
+        };
+        Ok(Some((numbered.column, numbers)))
     }
 
     fn append_changes(

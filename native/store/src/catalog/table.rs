@@ -4,6 +4,7 @@
 
 use super::partitions::Partitions;
 use crate::auto_partition::AutoPartition;
+use crate::ddl::auto_increment::AutoIncrement;
 use crate::ddl::merging::Merging;
 use crate::ddl::{options, statistics};
 use arrow_array::RecordBatch;
@@ -65,6 +66,8 @@ pub struct TableMeta {
     pub log: LogOptions,
     /// How rows of one key are merged.
     pub merging: Merging,
+    /// The column that the store numbers by itself.
+    pub auto_increment: Option<AutoIncrement>,
     /// How rows go into the lake; `None` when they do not.
     pub lake: Option<LakeOptions>,
     /// Positions of the columns whose statistics are kept beside the log's batches.
@@ -99,6 +102,7 @@ impl TableMeta {
                 ttl_ms: options::log_ttl_ms(&info.descriptor.properties)?,
             },
             merging: Merging::of(&info.descriptor)?,
+            auto_increment: AutoIncrement::of(&info.descriptor)?,
             lake: options::lake_freshness(&info.descriptor.properties)?.map(|freshness| LakeOptions { freshness }),
             row_key: primary_key.iter().copied().filter(|i| !partition_key.contains(i)).collect(),
             partition_key,

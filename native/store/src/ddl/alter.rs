@@ -3,14 +3,14 @@
 use super::create::{Limits, settle_bucket_count};
 use super::merging::{self, Merging};
 use super::options::MERGE_ENGINE;
-use super::{columns, options, partition, statistics};
+use super::{auto_increment, columns, options, partition, statistics};
 use sluice_api::TableChange;
 use sluice_base::{Error, Result, Subject};
 use sluice_row::{Column, Schema, TableDescriptor};
 
 const BUCKET_COUNT: &str = "bucket.num";
 /// Custom keys that stand for the table's shape and cannot change.
-const FIXED_KEYS: &[&str] = &[BUCKET_COUNT, "bucket.key", "auto-increment.fields", "bootstrap.servers"];
+const FIXED_KEYS: &[&str] = &[BUCKET_COUNT, "bucket.key", auto_increment::FIELDS, "bootstrap.servers"];
 
 /// What a list of changes comes to.
 #[derive(Debug, PartialEq, Eq)]

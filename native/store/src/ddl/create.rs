@@ -1,7 +1,7 @@
 //! CREATE TABLE: what a user said becomes what the store keeps, or one sentence says why not.
 
 use super::merging::{self, Merging};
-use super::{columns, keys, options, partition, statistics};
+use super::{auto_increment, columns, keys, options, partition, statistics};
 use crate::auto_partition::{self, AutoPartition};
 use sluice_base::{Error, Result, Subject};
 use sluice_row::TableDescriptor;
@@ -29,7 +29,6 @@ pub(crate) fn create(mut table: TableDescriptor, limits: Limits) -> Result<Table
     columns::check(&mut table.schema)?;
     keys::check_primary_key(&mut table.schema)?;
     partition::check_key(&table)?;
-    refuse_later_work(&table)?;
     keys::settle_bucket_key(&mut table)?;
     settle_bucket_count(&mut table, limits)?;
     let has_primary_key = !table.schema.primary_key.is_empty();
@@ -37,6 +36,7 @@ pub(crate) fn create(mut table: TableDescriptor, limits: Limits) -> Result<Table
     statistics::check(&table.properties, &table.schema)?;
     merging::settle(&mut table)?;
     Merging::of(&table)?;
+    auto_increment::settle(&mut table)?;
     fill_in(&mut table, has_primary_key);
     partition::check_auto(&table, limits)?;
     columns::forget_ids(&mut table.schema);
@@ -50,17 +50,6 @@ fn sort_options(table: &mut TableDescriptor) {
     let (own, custom): (BTreeMap<_, _>, BTreeMap<_, _>) = all.partition(|(k, _)| k.starts_with(options::PREFIX));
     table.properties = own;
     table.custom_properties = custom;
-}
-
-fn refuse_later_work(table: &TableDescriptor) -> Result<()> {
-    let named = table.schema.auto_increment.first().or_else(|| table.custom_properties.get("auto-increment.fields"));
-    if let Some(column) = named {
-        return Err(Error::unsupported(
-            Subject::Option,
-            format!("option 'auto-increment.fields' = '{column}': auto-increment columns are not supported yet"),
-        ));
-    }
-    Ok(())
 }
 
 /// Fills the number of buckets in, and refuses one that no table can have.

@@ -3,6 +3,7 @@
 //! Pure: descriptors in, descriptors or one clear sentence out. Nothing here touches the disk or the catalog.
 
 mod alter;
+pub(crate) mod auto_increment;
 mod columns;
 mod create;
 mod keys;

@@ -36,6 +36,7 @@ const LOG_TTL: &str = "table.log.ttl";
 const LOG_LOCAL_TTL: &str = "table.log.local-ttl";
 const LOG_COMPRESSION: &str = "table.log.arrow.compression.type";
 const LOG_ZSTD_LEVEL: &str = "table.log.arrow.compression.zstd.level";
+pub(crate) const AUTO_INCREMENT_STEP: &str = "table.auto-increment.cache-size";
 pub(crate) const STATISTICS_COLUMNS: &str = "table.statistics.columns";
 
 enum Kind {
@@ -84,7 +85,7 @@ impl TableOption {
 
 #[rustfmt::skip]
 const OPTIONS: &[TableOption] = &[
-    TableOption::new("table.auto-increment.cache-size", Kind::Int { min: 1, max: i64::MAX }, "100000", "Ids that a bucket reserves at once."),
+    TableOption::new(AUTO_INCREMENT_STEP, Kind::Int { min: 1, max: i64::MAX }, "100000", "Numbers of an auto-increment column that are reserved on the disk at once; a crash loses those that were not given."),
     TableOption::new(auto_partition::ENABLED, Kind::Bool, "false", "Creates and expires partitions by the clock.").alterable(),
     TableOption::new(auto_partition::KEY, Kind::Text, "", "The partition column that holds the time; needed when there are several."),
     TableOption::new(auto_partition::NUM_PRECREATE, Kind::Int { min: 0, max: INT_MAX }, "2", "Partitions created ahead, the present one included; 0 with several partition columns.").alterable(),

@@ -71,6 +71,9 @@ fn check_apart(table: &TableDescriptor, groups: &[SequenceGroup]) -> Result<()> 
                 "column '{name}' is part of the primary key and cannot be in a '{FIELDS}*{GROUP}'"
             ));
         }
+        if table.schema.auto_increment.iter().any(|n| n == name) {
+            return invalid(format!("column '{name}' is numbered by the store and cannot be in a '{FIELDS}*{GROUP}'"));
+        }
         if seen.contains(&column) {
             return invalid(format!("column '{name}' is in more than one '{FIELDS}*{GROUP}'"));
         }

@@ -6,6 +6,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 import org.apache.flink.table.api.ValidationException;
 import org.apache.flink.table.catalog.CatalogTable;
@@ -158,6 +159,11 @@ public final class StoreTable implements Serializable {
   /** Number of buckets, of each partition if the table has partitions. */
   public int bucketCount() {
     return bucketCount;
+  }
+
+  /** The name of the column that the store numbers by itself. */
+  public Optional<String> autoIncrement() {
+    return Optional.ofNullable(options.get(ConnectorOptions.AUTO_INCREMENT_FIELDS.key())).map(String::trim).filter(name -> !name.isEmpty());
   }
 
   /** Names of the partition columns; empty when the table has none. */

@@ -57,12 +57,18 @@ final class TableDescriptors {
 
     ObjectNode json = JSON.objectNode();
     json.put("version", 1);
-    json.set("schema", schemaToJson(schema));
+    ObjectNode schemaJson = json.putObject("schema");
+    schemaToJson(schema, schemaJson);
     comment(catalogTable.getComment()).ifPresent(comment -> json.put("comment", comment));
     catalogTable.getPartitionKeys().forEach(json.putArray("partition_key")::add);
     String bucketKey = options.remove(ConnectorOptions.BUCKET_KEY.key());
     if (bucketKey != null) {
       Arrays.stream(bucketKey.split(",", -1)).map(String::trim).forEach(json.putArray("bucket_key")::add);
+    }
+    String numbered = options.remove(ConnectorOptions.AUTO_INCREMENT_FIELDS.key());
+    if (numbered != null) {
+      Arrays.stream(numbered.split(",")).map(String::trim).filter(name -> !name.isEmpty())
+          .forEach(schemaJson.withArray("auto_increment_column")::add);
     }
     String bucketCount = options.remove(ConnectorOptions.BUCKET_NUMBER.key());
     if (bucketCount != null) {
@@ -111,8 +117,7 @@ final class TableDescriptors {
     return own;
   }
 
-  private static ObjectNode schemaToJson(ResolvedSchema schema) {
-    ObjectNode json = JSON.objectNode();
+  private static void schemaToJson(ResolvedSchema schema, ObjectNode json) {
     json.put("version", 1);
     ArrayNode columns = json.putArray("columns");
     for (Column column : schema.getColumns()) {
@@ -121,7 +126,6 @@ final class TableDescriptors {
       }
     }
     schema.getPrimaryKey().map(UniqueConstraint::getColumns).ifPresent(key -> key.forEach(json.putArray("primary_key")::add));
-    return json;
   }
 
   /** Returns the JSON of one physical column. */
@@ -192,6 +196,10 @@ final class TableDescriptors {
     // The key that the store fills in by itself is left out: CREATE TABLE LIKE would carry it to a table with another primary key.
     if (!bucketKey.isEmpty() && !bucketKey.equals(defaultBucketKey(descriptor))) {
       options.put(ConnectorOptions.BUCKET_KEY.key(), String.join(",", bucketKey));
+    }
+    List<String> numbered = names(descriptor.path("schema").path("auto_increment_column"));
+    if (!numbered.isEmpty()) {
+      options.put(ConnectorOptions.AUTO_INCREMENT_FIELDS.key(), String.join(",", numbered));
     }
     options.putAll(strings(descriptor.path("properties")));
     descriptor.path("schema").path("columns").forEach(column -> addFunction(options, column));

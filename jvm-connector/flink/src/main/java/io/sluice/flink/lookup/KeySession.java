@@ -24,12 +24,15 @@ public final class KeySession implements BatchLookup {
    *
    * @param keyColumns names of the key's columns in the order in which batches hold them
    * @param columns names of the columns wanted
+   * @param inserting whether a key that finds nothing gets a row
    */
-  public static KeySession open(StoreTableClient client, StoreTable table, List<String> keyColumns, List<String> columns) {
+  public static KeySession open(
+      StoreTableClient client, StoreTable table, List<String> keyColumns, List<String> columns, boolean inserting) {
     ObjectNode options = JSON.createObjectNode();
     options.set("path", StoreTableClient.path(table));
     options.set("key_columns", JSON.valueToTree(keyColumns));
     options.set("projection", JSON.valueToTree(client.positions(columns)));
+    options.put("insert_missing", inserting);
     return new KeySession(client.connection().lookup(options.toString()));
   }
 

@@ -36,10 +36,13 @@ final class LookupPlan implements Serializable {
   private final ValueComparison[] others;
   /** Whether answers are kept and so must not hold on to a whole block. */
   private final boolean kept;
+  /** Whether a key that finds nothing gets a row. */
+  private final boolean inserting;
 
   @Nullable private transient RowDataSerializer joinKeys;
 
-  private LookupPlan(StoreTable table, RowType rowType, List<String> joinKeys, List<String> tableKey, boolean kept) {
+  private LookupPlan(
+      StoreTable table, RowType rowType, List<String> joinKeys, List<String> tableKey, boolean kept, boolean inserting) {
     this.table = table;
     this.rowType = rowType;
     this.joinKeyType = typeOf(table, joinKeys);
@@ -47,6 +50,7 @@ final class LookupPlan implements Serializable {
     this.keyFields = tableKey.stream().mapToInt(joinKeys::indexOf).toArray();
     this.others = others(table, rowType, joinKeys, tableKey);
     this.kept = kept;
+    this.inserting = inserting;
   }
 
   /**
@@ -55,9 +59,11 @@ final class LookupPlan implements Serializable {
    * @param rowType the columns wanted
    * @param keys the join's keys as paths into {@code rowType}
    * @param kept whether answers go into a cache
+   * @param inserting whether a key that finds nothing gets a row
    * @throws TableException when the keys do not hold the primary key, nor a bucket key that is a prefix of it
+   * @throws IllegalArgumentException when rows shall be inserted and cannot be
    */
-  static LookupPlan of(StoreTable table, RowType rowType, int[][] keys, boolean kept) {
+  static LookupPlan of(StoreTable table, RowType rowType, int[][] keys, boolean kept, boolean inserting) {
     if (!table.hasPrimaryKey()) {
       throw new UnsupportedOperationException(
           "Lookup joins only support lookup table with primary key; table " + table + " is a log table.");
@@ -69,7 +75,32 @@ final class LookupPlan implements Serializable {
       }
       joinKeys.add(rowType.getFieldNames().get(path[0]));
     }
-    return new LookupPlan(table, rowType, joinKeys, tableKey(table, joinKeys), kept);
+    List<String> tableKey = tableKey(table, joinKeys);
+    if (inserting) {
+      checkInserting(table, tableKey);
+    }
+    return new LookupPlan(table, rowType, joinKeys, tableKey, kept, inserting);
+  }
+
+  private static void checkInserting(StoreTable table, List<String> tableKey) {
+    List<String> primaryKey = names(table, table.primaryKey());
+    if (!tableKey.equals(primaryKey)) {
+      throw new IllegalArgumentException(
+          String.format(
+              "'lookup.insert-if-not-exists' = 'true' is not possible for a prefix lookup: the join on table %s has equalities on %s only,"
+                  + " its primary key is %s.",
+              table, tableKey, primaryKey));
+    }
+    for (RowType.RowField field : table.rowType().getFields()) {
+      boolean filled = primaryKey.contains(field.getName()) || table.autoIncrement().filter(field.getName()::equals).isPresent();
+      if (!filled && !field.getType().isNullable()) {
+        throw new IllegalArgumentException(
+            String.format(
+                "'lookup.insert-if-not-exists' = 'true' is not possible for table %s: its column '%s' is NOT NULL, and a new row would have no"
+                    + " value for it.",
+                table, field.getName()));
+      }
+    }
   }
 
   private static List<String> tableKey(StoreTable table, List<String> joinKeys) {
@@ -127,7 +158,7 @@ final class LookupPlan implements Serializable {
   }
 
   KeySession open(StoreTableClient client) {
-    return KeySession.open(client, table, tableKey, rowType.getFieldNames());
+    return KeySession.open(client, table, tableKey, rowType.getFieldNames(), inserting);
   }
 
   KeyBatch newBatch(int rowsMax) {

@@ -48,10 +48,7 @@ public final class LookupSettings {
     if (cacheType == LookupOptions.LookupCacheType.FULL) {
       throw new UnsupportedOperationException("Full lookup caching is not supported yet; use 'lookup.cache' = 'PARTIAL' or 'NONE'.");
     }
-    if (insertIfNotExists) {
-      throw new UnsupportedOperationException("'lookup.insert-if-not-exists' = 'true' is not supported yet.");
-    }
-    LookupPlan plan = LookupPlan.of(table, rowType, keys, cache != null);
+    LookupPlan plan = LookupPlan.of(table, rowType, keys, cache != null, insertIfNotExists);
     if (async) {
       SluiceAsyncLookupFunction function = new SluiceAsyncLookupFunction(plan);
       return cache == null ? AsyncLookupFunctionProvider.of(function) : PartialCachingAsyncLookupProvider.of(function, cache);

@@ -49,7 +49,7 @@ public final class SerializingSink<T> implements Sink<T> {
                   + " (a DataStream becomes its input with StreamTableEnvironment.createTemporaryView).",
               table));
     }
-    int[] columns = partial == null ? WrittenColumns.all(table) : WrittenColumns.named(table, known(table, partial));
+    int[] columns = partial == null ? WrittenColumns.whole(table) : WrittenColumns.named(table, known(table, partial));
     return new SerializingSink<>(table, columns, WriterSettings.of(options), schema);
   }
 

@@ -108,7 +108,7 @@ public final class SluiceTableSink
     int[] columns =
         context.getTargetColumns()
             .map(targets -> WrittenColumns.of(table, schema, staticColumns, targets))
-            .orElse(WrittenColumns.all(table));
+            .orElseGet(() -> WrittenColumns.whole(table));
     if (changesExpected && takesBack()) {
       List<String> stuck = MergeRules.of(table).notInvertible(WrittenColumns.values(table, columns));
       if (!stuck.isEmpty()) {

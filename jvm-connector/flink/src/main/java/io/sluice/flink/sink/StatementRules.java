@@ -66,6 +66,10 @@ final class StatementRules {
                 column));
       }
     }
+    Optional<String> numbered = table.autoIncrement().filter(updated::contains);
+    if (numbered.isPresent()) {
+      return Optional.of(String.format("the store numbers column '%s' by itself, and a row keeps its number", numbered.get()));
+    }
     MergeRules rules = MergeRules.of(table);
     switch (rules.engine()) {
       case FIRST_ROW:

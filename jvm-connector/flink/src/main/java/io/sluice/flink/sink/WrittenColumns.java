@@ -16,9 +16,23 @@ import org.apache.flink.table.catalog.ResolvedSchema;
 final class WrittenColumns {
   private WrittenColumns() {}
 
-  /** All of them. */
+  /** All that rows are written with: the store numbers a column by itself. */
   static int[] all(StoreTable table) {
-    return IntStream.range(0, table.rowType().getFieldCount()).toArray();
+    List<String> columns = table.rowType().getFieldNames();
+    return IntStream.range(0, columns.size()).filter(i -> !isNumbered(table, columns.get(i))).toArray();
+  }
+
+  /**
+   * All of them, for rows that come with every column.
+   *
+   * @throws ValidationException when the store numbers one of them
+   */
+  static int[] whole(StoreTable table) {
+    return named(table, Set.copyOf(table.rowType().getFieldNames()));
+  }
+
+  private static boolean isNumbered(StoreTable table, String column) {
+    return table.autoIncrement().filter(column::equals).isPresent();
   }
 
   /**
@@ -49,7 +63,18 @@ final class WrittenColumns {
    */
   static int[] named(StoreTable table, Set<String> named) {
     List<String> columns = table.rowType().getFieldNames();
+    table.autoIncrement()
+        .filter(named::contains)
+        .ifPresent(
+            column -> {
+              throw new ValidationException(
+                  String.format(
+                      "Explicitly specifying values for an auto increment column is not allowed: name the columns that the INSERT INTO %s writes,"
+                          + " without '%s'.",
+                      table, column));
+            });
     List<String> missing = columns.stream().filter(name -> !named.contains(name)).collect(Collectors.toList());
+    // A table whose store numbers a column is always written in parts.
     if (!missing.isEmpty()) {
       checkPartial(table, named, missing);
     }
@@ -81,7 +106,7 @@ final class WrittenColumns {
     }
     for (int i = 0; i < table.rowType().getFieldCount(); i++) {
       String column = table.rowType().getFieldNames().get(i);
-      if (missing.contains(column) && !table.rowType().getTypeAt(i).isNullable()) {
+      if (missing.contains(column) && !isNumbered(table, column) && !table.rowType().getTypeAt(i).isNullable()) {
         throw new ValidationException(
             String.format("INSERT INTO %s leaves out '%s', which is NOT NULL: a new key would have no value for it.", table, column));
       }

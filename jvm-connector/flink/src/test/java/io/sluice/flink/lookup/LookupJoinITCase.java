@@ -156,7 +156,6 @@ final class LookupJoinITCase {
         .hasStackTraceContaining("requires lookup keys to include all primary keys [k1, k2], but the join has equalities on [k1] only");
     String both = String.format(join, "dim /*+ OPTIONS(%s) */", "k1 AND p.k = d.k2");
     assertThatThrownBy(() -> sql.rows(String.format(both, "'lookup.cache'='FULL'"))).hasStackTraceContaining("Full lookup caching is not supported yet");
-    assertThatThrownBy(() -> sql.rows(String.format(both, "'lookup.insert-if-not-exists'='true'"))).hasStackTraceContaining("not supported yet");
   }
 
   @Test

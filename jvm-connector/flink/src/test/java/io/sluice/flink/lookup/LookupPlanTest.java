@@ -31,7 +31,7 @@ final class LookupPlanTest {
     for (int i = 0; i < keys.length; i++) {
       paths[i] = new int[] {keys[i]};
     }
-    return LookupPlan.of(table, table.rowType(), paths, false);
+    return LookupPlan.of(table, table.rowType(), paths, false, false);
   }
 
   private static RowData key(Object... values) {
@@ -103,8 +103,8 @@ final class LookupPlanTest {
   void rowsThatAreKeptHoldOnToNothingElse() {
     RowBlock block = found(key(1L, "a", "v", 0.0));
     int[][] keys = {{0}, {1}};
-    RowData shared = LookupPlan.of(TABLE, ALL, keys, false).rows(block, LookupPlan.memory(block), 0, null).iterator().next();
-    RowData kept = LookupPlan.of(TABLE, ALL, keys, true).rows(block, LookupPlan.memory(block), 0, null).iterator().next();
+    RowData shared = LookupPlan.of(TABLE, ALL, keys, false, false).rows(block, LookupPlan.memory(block), 0, null).iterator().next();
+    RowData kept = LookupPlan.of(TABLE, ALL, keys, true, false).rows(block, LookupPlan.memory(block), 0, null).iterator().next();
     assertThat(kept).isEqualTo(shared);
     assertThat(((BinaryRowData) shared).getSegments()[0].size()).isEqualTo(block.bytes().length);
     assertThat(((BinaryRowData) kept).getSegments()[0].size()).isEqualTo(block.rowLength(0));
@@ -133,8 +133,14 @@ final class LookupPlanTest {
     assertThatThrownBy(() -> provider("lookup.cache", "FULL"))
         .isInstanceOf(UnsupportedOperationException.class)
         .hasMessageContaining("Full lookup caching is not supported yet");
-    assertThatThrownBy(() -> provider("lookup.insert-if-not-exists", "true"))
-        .isInstanceOf(UnsupportedOperationException.class)
-        .hasMessageContaining("not supported yet");
+  }
+
+  @Test
+  void aPrefixLookupCannotInsert() {
+    StoreTable table = Tables.table("k1", "k1", "k2");
+    assertThatThrownBy(() -> LookupPlan.of(table, table.rowType(), new int[][] {{0}}, false, true))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("not possible for a prefix lookup");
+    assertThat(LookupPlan.of(table, table.rowType(), new int[][] {{1}, {0}}, false, true)).isNotNull();
   }
 }

@@ -29,8 +29,8 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(30)
 final class LookupWorkerTest {
   private static final StoreTable TABLE = Tables.table(null, "k1");
-  private static final LookupPlan BY_KEY = LookupPlan.of(TABLE, TABLE.rowType(), new int[][] {{0}}, false);
-  private static final LookupPlan BY_KEY_AND_VALUE = LookupPlan.of(TABLE, TABLE.rowType(), new int[][] {{2}, {0}}, false);
+  private static final LookupPlan BY_KEY = LookupPlan.of(TABLE, TABLE.rowType(), new int[][] {{0}}, false, false);
+  private static final LookupPlan BY_KEY_AND_VALUE = LookupPlan.of(TABLE, TABLE.rowType(), new int[][] {{2}, {0}}, false, false);
 
   /** Answers key k with (k, null, "v" + k, null), none for keys divisible by ten; waits for its gate first. */
   private static final class Answers implements BatchLookup {

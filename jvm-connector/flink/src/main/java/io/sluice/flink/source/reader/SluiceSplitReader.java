@@ -150,7 +150,7 @@ final class SluiceSplitReader implements SplitReader<SplitRecord, SluiceSplit> {
   private BlockRecords lookUp(SluiceSplit split, PointQuery point) {
     RowType keyType = point.keyType();
     int[] all = IntStream.range(0, keyType.getFieldCount()).toArray();
-    try (KeySession session = KeySession.open(client, table, keyType.getFieldNames(), task.columns());
+    try (KeySession session = KeySession.open(client, table, keyType.getFieldNames(), task.columns(), false);
         KeyBatch key = new KeyBatch(keyType, all, 1)) {
       key.add(point.key());
       RowBlock found = session.lookUp(key);
