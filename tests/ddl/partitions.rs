@@ -245,6 +245,13 @@ fn the_clock_creates_and_drops_partitions() {
     until(&store, &["20260101", "20260102", "20260103"]);
     clock.set(NEW_YEAR + 2 * DAY);
     until(&store, &["20260102", "20260103", "20260104"]);
+    // The data goes after the name.
+    for _ in 0..1000 {
+        if directories(dir.path()).len() == 3 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
     assert_eq!(directories(dir.path()), ["p1", "p2", "p3"]);
     store.close().unwrap();
     clock.set(NEW_YEAR + 10 * DAY);
