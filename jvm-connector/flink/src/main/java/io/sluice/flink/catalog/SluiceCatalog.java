@@ -407,15 +407,12 @@ public final class SluiceCatalog extends TablesOnlyCatalog {
 
   @Override
   public List<String> listProcedures(String database) {
-    return TierProcedure.PATH.getDatabaseName().equals(database) ? List.of(TierProcedure.PATH.getObjectName()) : Collections.emptyList();
+    return Procedures.names(database);
   }
 
   @Override
   public Procedure getProcedure(ObjectPath path) throws ProcedureNotExistException {
-    if (TierProcedure.PATH.equals(path)) {
-      return new TierProcedure(admin());
-    }
-    throw new ProcedureNotExistException(getName(), path);
+    return Procedures.make(path, admin()).orElseThrow(() -> new ProcedureNotExistException(getName(), path));
   }
 
   // ---- views

@@ -1,5 +1,6 @@
 package io.sluice.flink.catalog;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -105,6 +106,25 @@ final class StoreAdmin implements AutoCloseable {
   Long tier(ObjectPath path, long timeoutMs) {
     JsonNode snapshot = call("tier", at(path).put("timeout_ms", timeoutMs)).path("snapshot");
     return snapshot.isIntegralNumber() ? snapshot.asLong() : null;
+  }
+
+  /** Allows somebody something. */
+  void addRule(JsonNode rule) {
+    ObjectNode arguments = JSON.createObjectNode();
+    arguments.putArray("rules").add(rule);
+    call("add_rules", arguments);
+  }
+
+  /** Takes back what rules allow. */
+  void dropRules(JsonNode filter) {
+    call("drop_rules", JSON.createObjectNode().set("filter", filter));
+  }
+
+  /** Returns the rules that a filter means. */
+  List<JsonNode> listRules(JsonNode filter) {
+    List<JsonNode> rules = new ArrayList<>();
+    call("list_rules", JSON.createObjectNode().set("filter", filter)).forEach(rules::add);
+    return rules;
   }
 
   void createPartition(ObjectPath path, Map<String, String> spec, boolean ignoreIfExists) {
