@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs SQL files, one after the other in one session of Flink's SQL client, and shows each statement with its answer.
 
-@STORE@ and @DATA@ in the files are replaced. Ends with exit code 1 at the first statement that fails.
+@STORE@, @DATA@ and @SERVERS@ in the files are replaced. Ends with exit code 1 at the first statement that fails.
 """
 import argparse
 import codecs
@@ -79,6 +79,7 @@ def main():
 def parsed():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", required=True, help="directory of the embedded engine")
+    parser.add_argument("--servers", default="", help="host:port of servers, for files that ask for it")
     parser.add_argument("--data", required=True, help="folder of the CSV files")
     parser.add_argument("--init", default="", help="a file that is run first and not shown")
     parser.add_argument("--answers", help="a JSON file to leave the answers in")
@@ -89,7 +90,7 @@ def parsed():
 def filled(text, options):
     for name, value in (("@STORE@", options.store), ("@DATA@", options.data)):
         text = text.replace(name, os.path.abspath(value).replace("'", "''"))
-    return text
+    return text.replace("@SERVERS@", options.servers.replace("'", "''"))
 
 
 def heading(statement, texts):

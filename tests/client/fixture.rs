@@ -123,7 +123,7 @@ pub fn home_with_lake() -> Home {
     let dir = tempfile::tempdir().unwrap();
     let lake = dir.path().join("lake");
     let server = Running::with(dir.path(), 0, &[("datalake.paimon.warehouse", lake.to_str().unwrap())]);
-    Home { store: connect(server.address, &[]), _server: server, _dir: dir }
+    Home { store: connect(server.address, &[]), _server: Some(server), _dir: dir }
 }
 
 impl Home {
