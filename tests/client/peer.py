@@ -1,0 +1,44 @@
+"""The client against an Apache Fluss cluster: starts one (ZooKeeper, coordinator, tablet server) and runs the tests of one store against it.
+
+    python3 tests/client/peer.py TEST_BINARY CACHE_FOLDER
+
+TEST_BINARY is cargo's binary of the test `client`. The last line is `N passed, N failed`.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benches" / "compare"))
+import peer  # noqa: E402
+
+# What a Fluss server has no words for, or does in another way on purpose; each with the reason.
+OTHERWISE = {}
+# Tests that need a server of ours which they stop and start.
+OURS = ["plain_protocol", "server_goes_and_comes_back", "silent_servers", "cut_connections", "users_are_let_in", "rules_of_access", "rows_are_taken_back"]
+
+
+def main():
+    binary, cache = sys.argv[1:3]
+    java = str(pathlib.Path(os.environ["JAVA_HOME"]) / "bin" / "java") if os.environ.get("JAVA_HOME") else "java"
+    jars, _ = peer.fetch(cache)
+    with tempfile.TemporaryDirectory(prefix="sluice-peer.") as scratch:
+        with peer.Cluster(jars, java, pathlib.Path(scratch) / "fluss"):
+            # One after the other: all use the same database and the same names.
+            command = [binary, "--test-threads=1"]
+            for name in [*OURS, *OTHERWISE]:
+                command += ["--skip", name]
+            environment = dict(os.environ, SLUICE_CLIENT=peer.BOOTSTRAP)
+            done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT / "tests")
+    print(done.stdout)
+    found = re.findall(r"^test result: .*?(\d+) passed; (\d+) failed", done.stdout, re.M)
+    passed, failed = map(int, found[-1]) if found else (0, 1)
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0 or passed == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
