@@ -82,9 +82,11 @@ pub(crate) fn create_table(
     ignore_if_exists: bool,
 ) -> Result<()> {
     // Not every server numbers columns by itself.
-    let mut numbered = descriptor.clone();
-    numbered.schema.assign_ids();
-    let table_json = json::of_table(&numbered)?;
+    let mut whole = descriptor.clone();
+    whole.schema.assign_ids();
+    // Nor does every server look for what options say of columns.
+    whole.declare_columns()?;
+    let table_json = json::of_table(&whole)?;
     let request = CreateTableRequest { table_path: wire_path(path), table_json, ignore_if_exists };
     change::<CreateTableResponse>(cluster, ApiKey::CreateTable, &request, ignore_if_exists).map(drop)
 }

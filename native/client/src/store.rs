@@ -16,7 +16,7 @@ use sluice_api::{
     ScanOptions, Scanner, TableChange, TableInfo, TableStats, TierPart, TierWork, ViewInfo, WriteOptions, Writer,
 };
 use sluice_base::{Error, ErrorKind, Offset, PartitionId, Result, Subject, TableBucket, TableId};
-use sluice_row::{DatabaseDescriptor, TableDescriptor, TablePath, ViewDescriptor};
+use sluice_row::{DatabaseDescriptor, FIELDS, GROUP_SUFFIX, TableDescriptor, TablePath, ViewDescriptor};
 use sluice_wire::ApiKey;
 use sluice_wire::message::{DescribeClusterConfigsRequest, DescribeClusterConfigsResponse};
 use std::collections::BTreeMap;
@@ -112,6 +112,13 @@ impl Connection for RemoteStore {
     }
 
     fn create_table(&self, path: &TablePath, descriptor: &TableDescriptor, ignore_if_exists: bool) -> Result<()> {
+        let is_group = |key: &&String| key.starts_with(FIELDS) && key.ends_with(GROUP_SUFFIX);
+        if let Some(key) = descriptor.custom_properties.keys().find(is_group)
+            && !self.own()?
+        {
+            // It would be kept and never looked at.
+            return Err(unknown(&format!("option '{key}'")));
+        }
         admin::create_table(self.cluster()?, path, descriptor, ignore_if_exists)
     }
 

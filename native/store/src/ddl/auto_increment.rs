@@ -7,7 +7,7 @@ use sluice_kv::MergeEngine;
 use sluice_row::{TableDescriptor, TypeRoot};
 
 /// The option of CREATE TABLE that names it; kept in the schema.
-pub(crate) const FIELDS: &str = "auto-increment.fields";
+pub(crate) const FIELDS: &str = sluice_row::NUMBERED;
 const STEP_DEFAULT: i64 = 100_000;
 
 /// A table's numbered column.
@@ -73,19 +73,11 @@ fn refuse<T>(named: &[String], why: &str) -> Result<T> {
     Err(Error::invalid(Subject::Option, format!("option '{FIELDS}' = '{}': {why}", named.join(","))))
 }
 
-/// Moves what the option says into the schema of a new table, and checks it.
+/// Checks what the schema of a new table says.
 ///
 /// # Errors
 /// `Invalid` about `Option`, naming it.
-pub(crate) fn settle(table: &mut TableDescriptor) -> Result<()> {
-    if let Some(text) = table.custom_properties.remove(FIELDS) {
-        let named: Vec<String> = text.split(',').map(|n| n.trim().to_owned()).filter(|n| !n.is_empty()).collect();
-        let there = &mut table.schema.auto_increment;
-        if !there.is_empty() && *there != named {
-            return refuse(&named, &format!("the schema says '{}'", there.join(",")));
-        }
-        *there = named;
-    }
+pub(crate) fn check(table: &TableDescriptor) -> Result<()> {
     let Some(column) = AutoIncrement::of(table)? else { return Ok(()) };
     match Merging::of(table)?.engine {
         MergeEngine::FirstRow | MergeEngine::Versioned { .. } => refuse(

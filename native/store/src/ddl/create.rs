@@ -34,9 +34,10 @@ pub(crate) fn create(mut table: TableDescriptor, limits: Limits) -> Result<Table
     let has_primary_key = !table.schema.primary_key.is_empty();
     options::check(&table.properties, has_primary_key)?;
     statistics::check(&table.properties, &table.schema)?;
+    table.declare_columns()?;
     merging::settle(&mut table)?;
     Merging::of(&table)?;
-    auto_increment::settle(&mut table)?;
+    auto_increment::check(&table)?;
     fill_in(&mut table, has_primary_key);
     partition::check_auto(&table, limits)?;
     columns::forget_ids(&mut table.schema);

@@ -4,13 +4,7 @@ use super::options::{self, CHANGELOG_IMAGE, DELETE_BEHAVIOR, MERGE_ENGINE, VERSI
 use super::sequence_group::{self, SequenceGroup};
 use sluice_base::{Error, Result, Subject};
 use sluice_kv::{AggregateFunction, DeleteBehavior, MergeEngine};
-use sluice_row::{AggFunction, Column, TableDescriptor, TypeRoot};
-use std::collections::BTreeMap;
-
-/// Custom options that name a column's function and its parameters begin with this.
-pub(super) const FIELDS: &str = "fields.";
-/// And those that name the function end with this.
-const FUNCTION: &str = ".agg";
+use sluice_row::{Column, FIELDS, FUNCTION_SUFFIX, TableDescriptor, TypeRoot};
 
 /// How a table merges rows of one key, and what its changelog says of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,7 +140,7 @@ fn functions(table: &TableDescriptor, engine: MergeEngine) -> Result<Vec<Aggrega
 }
 
 fn is_function_option(key: &str) -> bool {
-    key.starts_with(FIELDS) && key.ends_with(FUNCTION)
+    key.starts_with(FIELDS) && key.ends_with(FUNCTION_SUFFIX)
 }
 
 /// Whether columns are merged by functions.
@@ -159,42 +153,17 @@ pub(crate) fn is_merge_option(key: &str) -> bool {
     is_function_option(key) || sequence_group::version_of(key).is_some()
 }
 
-/// Fills in what a new table does not say: the functions that its options name become those of its columns, and engines that cannot
-/// delete ignore deletes.
+/// Fills in what a new table does not say: engines that cannot delete ignore deletes.
 ///
 /// # Errors
 /// `Invalid` about `Option`, naming it.
 pub(crate) fn settle(table: &mut TableDescriptor) -> Result<()> {
-    if is_aggregation(table) {
-        settle_functions(table)?;
-    } else if let Some(key) = table.custom_properties.keys().find(|k| is_function_option(k)) {
+    let function = table.custom_properties.keys().find(|k| is_function_option(k));
+    if let Some(key) = function.filter(|_| !is_aggregation(table)) {
         return invalid(format!("option '{key}' is only supported for aggregation merge engine"));
     }
     if option(table, MERGE_ENGINE).is_some() {
         table.properties.entry(options::DELETE_BEHAVIOR.to_owned()).or_insert_with(|| "ignore".to_owned());
     }
     Ok(())
-}
-
-fn settle_functions(table: &mut TableDescriptor) -> Result<()> {
-    let mut named: BTreeMap<&str, &str> =
-        table.custom_properties.iter().filter_map(|(k, v)| Some((k.strip_prefix(FIELDS)?, v.as_str()))).collect();
-    for column in &mut table.schema.columns {
-        let Some(kind) = named.remove(format!("{}{FUNCTION}", column.name).as_str()) else { continue };
-        let prefix = format!("{}.{}.", column.name, kind.trim());
-        let given: Vec<&str> = named.keys().copied().filter(|k| k.starts_with(&prefix)).collect();
-        let mut parameters = BTreeMap::new();
-        for key in given {
-            let value = named.remove(key).unwrap_or_default();
-            parameters.insert(key.get(prefix.len()..).unwrap_or_default().to_owned(), value.to_owned());
-        }
-        column.agg_function = Some(AggFunction { kind: kind.trim().to_owned(), parameters });
-    }
-    match named.keys().next() {
-        None => Ok(()),
-        Some(key) => invalid(format!(
-            "option '{FIELDS}{key}' fits no column: write '{FIELDS}<column>{FUNCTION}' = '<function>', and \
-             '{FIELDS}<column>.<function>.<parameter>' for a parameter of that function"
-        )),
-    }
 }

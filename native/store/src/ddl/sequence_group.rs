@@ -1,12 +1,10 @@
 //! Sequence groups: columns of a table that follow a version of their own, so that writers of other columns need not agree with theirs.
 
-use super::merging::{FIELDS, invalid, version_column};
+use super::merging::{invalid, version_column};
 use super::options::{DELETE_BEHAVIOR, MERGE_ENGINE};
 use sluice_base::Result;
 use sluice_kv::{DeleteBehavior, MergeEngine};
-use sluice_row::TableDescriptor;
-
-const GROUP: &str = ".sequence-group";
+use sluice_row::{FIELDS, GROUP_SUFFIX, TableDescriptor};
 
 /// Some columns and the one that says how new their values are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +17,7 @@ pub struct SequenceGroup {
 
 /// The column whose group an option describes.
 pub(super) fn version_of(key: &str) -> Option<&str> {
-    key.strip_prefix(FIELDS)?.strip_suffix(GROUP)
+    key.strip_prefix(FIELDS)?.strip_suffix(GROUP_SUFFIX)
 }
 
 /// The groups that a table's options describe.
@@ -68,14 +66,16 @@ fn check_apart(table: &TableDescriptor, groups: &[SequenceGroup]) -> Result<()> 
         let name = table.schema.columns.get(column).map_or("", |c| c.name.as_str());
         if table.schema.primary_key.iter().any(|k| k == name) {
             return invalid(format!(
-                "column '{name}' is part of the primary key and cannot be in a '{FIELDS}*{GROUP}'"
+                "column '{name}' is part of the primary key and cannot be in a '{FIELDS}*{GROUP_SUFFIX}'"
             ));
         }
         if table.schema.auto_increment.iter().any(|n| n == name) {
-            return invalid(format!("column '{name}' is numbered by the store and cannot be in a '{FIELDS}*{GROUP}'"));
+            return invalid(format!(
+                "column '{name}' is numbered by the store and cannot be in a '{FIELDS}*{GROUP_SUFFIX}'"
+            ));
         }
         if seen.contains(&column) {
-            return invalid(format!("column '{name}' is in more than one '{FIELDS}*{GROUP}'"));
+            return invalid(format!("column '{name}' is in more than one '{FIELDS}*{GROUP_SUFFIX}'"));
         }
         seen.push(column);
     }
