@@ -12,7 +12,7 @@ warehouse=${1:-$scratch/warehouse}
 mkdir -p "$warehouse"
 
 cd "$root"
-SLUICE_LAKE_WAREHOUSE=$warehouse cargo test --quiet --locked -p sluice-lake --test judged
+SLUICE_LAKE_WAREHOUSE=$warehouse cargo test --quiet --locked --workspace --test judged
 passed=0 failed=0
 judge() { # name, command...
   local name=$1 out=$scratch/$1.log p f; shift
@@ -29,7 +29,7 @@ judge java "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Judge "$warehouse"
 
 # Java compacts what we wrote; we read that and bring a round on top; all judge again.
 "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Compact "$warehouse"
-SLUICE_LAKE_WAREHOUSE=$warehouse cargo test --quiet --locked -p sluice-lake --test judged -- --ignored --exact tables_that_java_has_compacted
+SLUICE_LAKE_WAREHOUSE=$warehouse cargo test --quiet --locked --workspace --test judged -- --ignored --exact tables_that_java_has_compacted
 judge pypaimon-after-compaction "$SLUICE_PAIMON/python/bin/python" tests/lake/judge.py "$warehouse"
 judge java-after-compaction "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Judge "$warehouse"
 
