@@ -80,7 +80,7 @@ final class AutoIncrementITCase {
 
   @Test
   void numbersGoOnWhenTheStoreIsOpenedAgain() {
-    sql.run(String.format(DICTIONARY, 1), "INSERT INTO dict (name) VALUES ('a'), ('b')");
+    sql.run(String.format(DICTIONARY, 1), "INSERT INTO dict (name) VALUES ('a')", "INSERT INTO dict (name) VALUES ('b')");
     sql.close();
     sql = FlinkSession.batch(directory.resolve("store"), 2);
     sql.run("INSERT INTO dict (note, name) VALUES ('three', 'c'), ('one', 'a')");
@@ -92,7 +92,8 @@ final class AutoIncrementITCase {
 
   @Test
   void statementsLeaveTheNumberAlone() {
-    sql.run(String.format(DICTIONARY, 1), "INSERT INTO dict (name, note) VALUES ('a', 'x'), ('b', 'y'), ('c', 'z')");
+    sql.run(String.format(DICTIONARY, 1), "INSERT INTO dict (name, note) VALUES ('a', 'x')", "INSERT INTO dict (name, note) VALUES ('b', 'y')",
+        "INSERT INTO dict (name, note) VALUES ('c', 'z')");
     sql.run("UPDATE dict SET note = 'u' WHERE id >= 2", "DELETE FROM dict WHERE name = 'a'", "DELETE FROM dict WHERE note = 'u' AND id = 3");
     assertThat(sql.rows("SELECT * FROM dict")).containsExactly("+I[b, 2, u]");
     sql.run("INSERT INTO dict (name, note) VALUES ('a', 'again')");
