@@ -23,8 +23,7 @@ SELECT origin, dest, count(*) AS flights, max(arr_delay) FILTER (arr_delay > 120
 FROM flights GROUP BY origin, dest ORDER BY flights DESC, origin, dest LIMIT 5;
 
 -- Q9.8
-WITH f AS (SELECT *, month * 1000000 + day * 10000 + dep_time AS at FROM flights)
-SELECT carrier, max(at) FILTER (dep_time IS NOT NULL), max(flight) FILTER (at = newest), max(at) FILTER (air_time IS NOT NULL),
-  max(air_time) FILTER (at = newest_landed)
-FROM (SELECT *, max(at) OVER (PARTITION BY carrier) AS newest, max(at) FILTER (air_time IS NOT NULL) OVER (PARTITION BY carrier) AS newest_landed FROM f)
+WITH f AS (SELECT *, month * 1000000 + day * 10000 + dep_time AS left_on FROM flights)
+SELECT carrier, max(left_on), max(flight) FILTER (left_on = newest), max(left_on) FILTER (air_time IS NOT NULL), max(air_time) FILTER (left_on = landed)
+FROM (SELECT *, max(left_on) OVER (PARTITION BY carrier) AS newest, max(left_on) FILTER (air_time IS NOT NULL) OVER (PARTITION BY carrier) AS landed FROM f)
 GROUP BY carrier ORDER BY carrier;
