@@ -90,26 +90,36 @@ impl Groups {
         (any, kept)
     }
 
-    /// What each row does to one column: what it does to its row, unless the column's group is newer.
-    pub(super) fn steps(&self, columns: &Columns, column: usize, steps: &[Step]) -> Option<Vec<Step>> {
-        let (at, group) =
-            columns.groups.iter().enumerate().find(|(_, g)| g.version == column || g.columns.contains(&column))?;
+    /// What each row does to the columns of each group: what it does to its row, unless the group is newer.
+    pub(super) fn steps(&self, steps: &[Step]) -> Vec<GroupSteps> {
         let width = self.versions.len();
-        let effect = |row: usize, effect: Effect| {
-            let state = self.states.get(row * width + at).copied().unwrap_or_default();
-            match effect {
+        let of = |group: usize, pick: fn(State, Effect) -> Effect| {
+            let effect = |row: usize, effect: Effect| match effect {
                 Effect::Skip => Effect::Skip,
-                _ if group.version == column => {
-                    if state.versioned {
-                        Effect::Merge
-                    } else {
-                        Effect::Stay
-                    }
-                }
-                _ if state.counts => effect,
-                _ => Effect::Stay,
-            }
+                _ => pick(self.states.get(row * width + group).copied().unwrap_or_default(), effect),
+            };
+            steps.iter().enumerate().map(|(row, s)| Step { effect: effect(row, s.effect), ..*s }).collect()
         };
-        Some(steps.iter().enumerate().map(|(row, s)| Step { effect: effect(row, s.effect), ..*s }).collect())
+        let group = |group| GroupSteps {
+            version: of(group, |state, _| if state.versioned { Effect::Merge } else { Effect::Stay }),
+            values: of(group, |state, effect| if state.counts { effect } else { Effect::Stay }),
+        };
+        (0..width).map(group).collect()
     }
+}
+
+/// What each row does to the columns of one group.
+#[derive(Debug)]
+pub(super) struct GroupSteps {
+    version: Vec<Step>,
+    values: Vec<Step>,
+}
+
+/// What each row does to one column; `None` for a column of no group.
+pub(super) fn steps_of<'a>(columns: &Columns, groups: &'a [GroupSteps], column: usize) -> Option<&'a [Step]> {
+    columns.groups.iter().zip(groups).find_map(|(group, steps)| match () {
+        () if group.version == column => Some(steps.version.as_slice()),
+        () if group.columns.contains(&column) => Some(steps.values.as_slice()),
+        () => None,
+    })
 }

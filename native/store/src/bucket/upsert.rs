@@ -1,7 +1,7 @@
 //! Upserts and deletes: look the old rows up, merge, append the changelog, note the rows for RocksDB.
 
 use super::changelog::{self, OldRows};
-use super::groups::Groups;
+use super::groups::{GroupSteps, Groups, steps_of};
 use super::merge::Merge;
 use super::merger::{Columns, Merger, Unit};
 use super::version::Versions;
@@ -189,7 +189,7 @@ impl Bucket {
         {
             *place = values;
         }
-        let merged = fold(columns, batch.meta, &incoming, (&steps, &groups), &old)?;
+        let merged = fold(columns, batch.meta, &incoming, (&steps, &groups.steps(&steps)), &old)?;
         values.clear();
         let schema = batch.meta.schema();
         let encoder = RowEncoder::new(&types(schema));
@@ -281,13 +281,12 @@ fn fold(
     columns: &Columns,
     meta: &TableMeta,
     incoming: &[ArrayRef],
-    (steps, groups): (&[Step], &Groups),
+    (steps, groups): (&[Step], &[GroupSteps]),
     old: &RecordBatch,
 ) -> Result<RecordBatch> {
     let parts = columns.folds.iter().zip(incoming).zip(old.columns()).zip(&meta.schema().columns);
     let merged = parts.enumerate().map(|(at, (((fold, incoming), old), column))| {
-        let own = groups.steps(columns, at, steps);
-        let merged = fold.fold(own.as_deref().unwrap_or(steps), incoming, old);
+        let merged = fold.fold(steps_of(columns, groups, at).unwrap_or(steps), incoming, old);
         merged.map_err(|e: Error| e.context(format_args!("column '{}'", column.name)))
     });
     let merged = merged.collect::<Result<Vec<ArrayRef>>>()?;
