@@ -58,3 +58,56 @@ fn columns_that_came_while_the_lake_was_off_are_there_when_it_is_on_again() {
     assert_eq!(house.in_lake("t").len(), 3);
     assert_eq!(house.lake_table("t").unwrap().schema().schema.index_of("more"), Some(3));
 }
+
+/// Adds a column to the lake table's schema as another engine does, last.
+fn add_from_outside(house: &House, name: &str, field_type: &str) {
+    let directory = house.warehouse().join(format!("{}.db/{}/schema", path("t").database, path("t").table));
+    let newest = (0..).take_while(|id| directory.join(format!("schema-{id}")).exists()).last().unwrap();
+    let text = std::fs::read_to_string(directory.join(format!("schema-{newest}"))).unwrap();
+    let mut schema: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let id = schema["highestFieldId"].as_i64().unwrap() + 1;
+    schema["highestFieldId"] = id.into();
+    schema["id"] = (newest + 1).into();
+    let field = serde_json::json!({"id": id, "name": name, "type": field_type});
+    schema["fields"].as_array_mut().unwrap().push(field);
+    std::fs::write(directory.join(format!("schema-{}", newest + 1)), schema.to_string()).unwrap();
+}
+
+#[test]
+fn a_nullable_column_that_somebody_adds_to_the_lake_stays_null() {
+    for keyed in [false, true] {
+        let house = House::new(&[]);
+        let table = house.home.create("t", &descriptor(keyed, 1, &[]));
+        table.put(&rows(0..3));
+        house.tier("t");
+        add_from_outside(&house, "remark", "STRING");
+        table.put(&rows(3..5));
+        house.tier("t");
+        assert_eq!(house.in_lake("t").into_iter().map(|(row, _)| row).collect::<Vec<_>>(), rows(0..5));
+        if !keyed {
+            assert_eq!(house.union("t"), rows(0..5));
+        }
+        let change = TableChange::AddColumn { column: column("more", TypeRoot::Int) };
+        house.home.store.alter_table(&path("t"), &[change], false).unwrap();
+        house.tier("t");
+        let names: Vec<_> =
+            house.lake_table("t").unwrap().schema().schema.columns.iter().map(|c| c.name.clone()).collect();
+        assert_eq!(names, ["id", "name", "amount", "more", "__offset", "__timestamp", "remark"]);
+        // A column of the table cannot be where somebody has put one of that name.
+        let change = TableChange::AddColumn { column: column("remark", TypeRoot::String) };
+        let refusal = house.home.store.alter_table(&path("t"), &[change], false).unwrap_err();
+        assert!(refusal.to_string().contains("'remark'"), "{refusal}");
+    }
+}
+
+#[test]
+fn a_column_that_somebody_adds_to_the_lake_and_that_may_not_be_null_ends_tiering_by_its_name() {
+    let house = House::new(&[]);
+    let table = house.home.create("t", &descriptor(false, 1, &[]));
+    table.put(&rows(0..3));
+    house.tier("t");
+    add_from_outside(&house, "remark", "STRING NOT NULL");
+    table.put(&rows(3..5));
+    let refusal = house.home.store.tier(&path("t"), crate::fixture::WAIT).unwrap_err();
+    assert!(refusal.to_string().contains("'remark'"), "{refusal}");
+}

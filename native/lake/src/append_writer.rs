@@ -4,10 +4,10 @@ use crate::data_file::{Place, WrittenFiles};
 use crate::file_meta::FileMeta;
 use crate::manifest::Entry;
 use crate::parquet_writer::ParquetWriter;
-use crate::system_column::{OFFSET, append_columns};
+use crate::system_column::{OFFSET, TIMESTAMP, append_columns};
 use crate::table::LakeTable;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, TimestampMillisecondArray, new_null_array};
-use sluice_base::{Error, Result};
+use sluice_base::{Error, ErrorKind, Result, Subject};
 use sluice_row::arrow_type;
 use std::sync::Arc;
 
@@ -97,30 +97,40 @@ impl<'t> AppendWriter<'t> {
     }
 }
 
-/// All columns of the lake table: those given, NULL for those that were added since, then the two of tiering.
+/// All columns of the lake table: those given, the two of tiering wherever they are, NULL for those that were added since, by the table or
+/// by somebody else.
 ///
 /// # Errors
-/// `Internal` when more columns are given than the lake table has.
+/// `Internal` when more columns are given than the lake table has; `Conflict` about `Column` for one that was added and may not be NULL.
 pub(crate) fn all_columns(
     table: &LakeTable,
     rows: &RecordBatch,
     offsets: ArrayRef,
     timestamp_ms: i64,
 ) -> Result<Vec<ArrayRef>> {
-    let schema = &table.schema().schema;
-    let has_system_columns = schema.index_of(OFFSET).is_some();
-    let own = schema.columns.len() - if has_system_columns { 2 } else { 0 };
+    let columns = &table.schema().schema.columns;
+    let own = columns.iter().position(|c| c.name == OFFSET).unwrap_or(columns.len());
     let given = rows.num_columns();
     if given > own {
         let message = format!("{given} columns given for lake table {}, which has {own}", table.path());
         return Err(Error::internal(message));
     }
     let mut arrays = rows.columns().to_vec();
-    let added = schema.columns.iter().take(own).skip(given);
-    arrays.extend(added.map(|c| new_null_array(&arrow_type(&c.data_type), rows.num_rows())));
-    if has_system_columns {
-        arrays.push(offsets);
-        arrays.push(Arc::new(TimestampMillisecondArray::from_value(timestamp_ms, rows.num_rows())));
+    for column in columns.iter().skip(given) {
+        let array: ArrayRef = match column.name.as_str() {
+            OFFSET => offsets.clone(),
+            TIMESTAMP => Arc::new(TimestampMillisecondArray::from_value(timestamp_ms, rows.num_rows())),
+            _ if column.data_type.nullable => new_null_array(&arrow_type(&column.data_type), rows.num_rows()),
+            name => {
+                let message = format!(
+                    "lake table {}: somebody has added its column '{name}' {}, which the table does not have; let it be NULL or drop it",
+                    table.path(),
+                    column.data_type
+                );
+                return Err(Error::new(ErrorKind::Conflict, Subject::Column, message));
+            }
+        };
+        arrays.push(array);
     }
     Ok(arrays)
 }

@@ -16,19 +16,20 @@ impl LakeTable {
     /// already with the same type is left alone, so that a change that was cut off can be made again.
     ///
     /// # Errors
-    /// `Conflict` about `Column` when there is one of that name and another type; `Invalid` or `Unsupported` about `Column` for one that a
+    /// `Conflict` about `Column` when there is one of that name and another type, or one that somebody else added; `Invalid` or `Unsupported` about `Column` for one that a
     /// lake table cannot have; `Io`, `Busy` about `Disk`.
     pub fn add_columns(&self, columns: &[Column]) -> Result<Self> {
         self.evolve(|table, next| {
             let mut changed = false;
             for column in columns {
                 check_new_column(column)?;
-                match next.schema.columns.iter().find(|c| c.name == column.name) {
-                    Some(found) if found.data_type.root == column.data_type.root => {}
-                    Some(found) => return Err(clash(table, column, found)),
+                let of_ours = |c: &Column| c.name == OFFSET || c.name == TIMESTAMP;
+                let at = next.schema.columns.iter().position(of_ours).unwrap_or(next.schema.columns.len());
+                match next.schema.columns.iter().position(|c| c.name == column.name) {
+                    Some(found) if found < at && next.schema.columns[found].data_type.root == column.data_type.root => {
+                    }
+                    Some(found) => return Err(clash(table, column, &next.schema.columns[found])),
                     None => {
-                        let of_ours = |c: &Column| c.name == OFFSET || c.name == TIMESTAMP;
-                        let at = next.schema.columns.iter().position(of_ours).unwrap_or(next.schema.columns.len());
                         next.schema.columns.insert(at, Column { id: None, ..column.clone() });
                         next.schema.assign_ids();
                         changed = true;
@@ -77,10 +78,11 @@ impl LakeTable {
 
 fn clash(table: &LakeTable, wanted: &Column, found: &Column) -> Error {
     let message = format!(
-        "lake table {} has a column '{}' of type {} already, not {}; choose another name",
+        "lake table {} has a column '{}' {} of its own already; drop it there or choose another name for '{}' {}",
         table.path(),
-        wanted.name,
+        found.name,
         found.data_type,
+        wanted.name,
         wanted.data_type
     );
     Error::new(ErrorKind::Conflict, Subject::Column, message)
