@@ -29,6 +29,11 @@ fn the_bucket_key_finds_all_rows_of_its_prefix() {
     assert_eq!(b[..3], [Some(0), Some(1), Some(2)]);
     assert_eq!(b[3..22], (0..19).map(Some).collect::<Vec<_>>());
     assert_eq!(int_column(&found.rows, 1)[2..4], [Some(300), Some(1900)]);
+    // In any order, and as often as they are asked.
+    let found =
+        lookup.lookup(&columns(vec![("a", ints(&[Some(2), Some(1), Some(0), Some(2), None, Some(1)]))])).unwrap();
+    assert_eq!(found.ends, [2, 3, 3, 5, 5, 6]);
+    assert_eq!(int_column(&found.rows, 1), [200, 200, 100, 200, 200, 100].map(Some));
     // The bucket key is not at the key's beginning: only the whole key is legal.
     let other = home.create("other", &fixture::buckets(fixture::of(columns_, &["a", "b"]), 3, &["b"]));
     let options = LookupOptions { key_columns: vec!["b".to_owned()], projection: None };

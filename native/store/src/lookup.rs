@@ -9,10 +9,10 @@ use crate::table::{Partition, Table, is_partition_gone};
 use arrow_array::{ArrayRef, RecordBatch};
 use sluice_api::{Lookup, LookupOptions, LookupRows};
 use sluice_base::{Error, Result, Subject};
-use sluice_kv::{Kv, KvIter};
+use sluice_kv::Kv;
 use sluice_row::{DataType, KeyEncoder, KeyFormat};
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// An open lookup; holds no state between calls.
@@ -182,34 +182,40 @@ impl TableLookup {
 
     /// All rows whose key begins with the given one.
     fn prefixes(&self, keys: &Keys, count: usize) -> Result<LookupRows> {
-        let mut bucket_of: Vec<Option<(usize, u32)>> = vec![None; count];
+        let mut values = Packed::default();
+        let mut found: Vec<Range<usize>> = vec![0..0; count];
         for (bucket, rows) in &keys.by_bucket {
-            for row in rows {
-                if let Some(slot) = bucket_of.get_mut(*row as usize) {
-                    *slot = Some(*bucket);
+            let Some(kv) = keys.kv(*bucket)? else { continue };
+            // In key order a step of the walk goes to what lies near, and a key that is asked twice is found once.
+            let key = |row: &u32| keys.encoded.get(*row as usize);
+            let mut rows = rows.clone();
+            rows.sort_unstable_by(|a, b| key(a).cmp(key(b)));
+            let mut walk = kv.prefixes();
+            let mut last: Option<(&[u8], Range<usize>)> = None;
+            for row in &rows {
+                let span = match last {
+                    Some((asked, span)) if asked == key(row) => span,
+                    _ => {
+                        let start = values.len();
+                        let got = walk.with_prefix(key(row), |_, value| {
+                            values.push(value);
+                            true
+                        });
+                        keys.forgive(*bucket, got)?;
+                        start..values.len()
+                    }
+                };
+                if let Some(slot) = found.get_mut(*row as usize) {
+                    *slot = span.clone();
                 }
+                last = Some((key(row), span));
             }
         }
-        let mut batch = self.wanted.values.rows(count);
+        let mut batch = self.wanted.values.rows(values.len());
         let mut ends = Vec::with_capacity(count);
-        let mut buckets: BTreeMap<(usize, u32), Option<KvIter>> = BTreeMap::new();
-        for (row, bucket) in bucket_of.into_iter().enumerate() {
-            let Some(bucket) = bucket else {
-                ends.push(end_of(batch.len())?);
-                continue;
-            };
-            let rows = match buckets.entry(bucket) {
-                Entry::Occupied(open) => open.into_mut(),
-                Entry::Vacant(place) => place.insert(keys.kv(bucket)?.map(|kv| kv.prefixes())),
-            };
-            if let Some(rows) = rows {
-                let mut pushed = Ok(());
-                let got = rows.with_prefix(keys.encoded.get(row), |_, value| {
-                    pushed = batch.push(value);
-                    pushed.is_ok()
-                });
-                keys.forgive(bucket, got)?;
-                pushed?;
+        for span in found {
+            for value in span {
+                batch.push(values.get(value))?;
             }
             ends.push(end_of(batch.len())?);
         }
