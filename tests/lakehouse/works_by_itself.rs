@@ -109,3 +109,33 @@ fn whoever_asks_waits_for_a_round_under_way() {
     });
     assert_eq!(house.in_lake("t").into_iter().map(|(row, _)| row).collect::<Vec<_>>(), rows(0..120));
 }
+
+/// A table that is dropped at any moment and made again at once: another one flows on, and each new one flows too.
+#[test]
+fn a_table_dropped_and_made_again_holds_nothing_up() {
+    let house = House::new(&[("datalake.tiering", "embedded")]);
+    let fresh = [("table.datalake.freshness", "10ms")];
+    let other = house.home.create("u", &descriptor(true, 2, &fresh));
+    let mut random = sluice_testkit::Gen::new(53);
+    let mut count = 0;
+    for i in 0..25 {
+        let table = house.home.create("t", &descriptor(i % 2 == 1, 2, &fresh));
+        table.put(&rows(0..20));
+        other.put(&rows(count..count + 3));
+        count += 3;
+        let all = |table: &crate::fixture::Table<'_>| (0..2).map(|b| table.end(b)).sum::<i64>();
+        let here = |told: &LakeSnapshot, end: i64| told.buckets.iter().map(|b| b.1).sum::<i64>() == end;
+        if i % 3 == 0 {
+            let told = wait(&house, "t", "rows of a new table in the lake", |told| here(told, all(&table)));
+            assert_eq!(told.error, None);
+        } else {
+            std::thread::sleep(Duration::from_millis(random.below(30) as u64));
+        }
+        house.home.store.drop_table(&path("t"), false).unwrap();
+        // What a dropped table has in the lake stays there; somebody else puts it out of the way.
+        let kept = house.warehouse().join("fluss.db/t");
+        std::fs::rename(&kept, house.lake.path().join(format!("dropped-{i}"))).unwrap();
+        wait(&house, "u", "rows of the other table in the lake", |told| here(told, all(&other)));
+    }
+    assert_eq!(house.in_lake("u").into_iter().map(|(row, _)| row).collect::<Vec<_>>(), rows(0..count));
+}
