@@ -20,7 +20,7 @@ binary=$CARGO_TARGET_DIR/release/sluice
 log=build/server-build.log
 nothing_counted() { :; }
 if [[ ! -x $binary || -n $(find Cargo.toml Cargo.lock native -newer "$binary" -name '*.[rt]*' -print -quit) ]]; then
-  long "building the server (the first time about 5 minutes)" nothing_counted cargo build --release --locked -p sluice-shell --bin sluice
+  long "building the server (the first time about 5 minutes)" nothing_counted gradle --no-daemon --console=plain cargoBuild
   touch "$binary"
 fi
 "$binary" server --config conf/server.yaml "$@" >"$server_log" 2>&1 &
