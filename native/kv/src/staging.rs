@@ -23,11 +23,15 @@ pub(crate) struct Staging {
 #[derive(Debug, Default)]
 struct Staged {
     layer: Layer,
-    mark: Mark,
+    /// `None` when nothing is to be handed over. A commit that changes no row has a mark all the same.
+    mark: Option<Mark>,
 }
 
 /// The rows to be handed over; nobody adds any meanwhile.
-pub(crate) struct Full<'a>(RwLockReadGuard<'a, Staged>);
+pub(crate) struct Full<'a> {
+    rows: RwLockReadGuard<'a, Staged>,
+    mark: Mark,
+}
 
 impl Staging {
     pub(crate) fn new(of_all: &Arc<Gathered>, write_buffer_bytes: u64) -> Self {
@@ -67,7 +71,7 @@ impl Staging {
         for (key, value) in changes {
             staged.layer.put(self.hasher.hash_one(key), key, value);
         }
-        staged.mark = mark;
+        staged.mark = Some(mark);
         self.of_all.add(staged.layer.bytes() - before);
     }
 
@@ -83,7 +87,8 @@ impl Staging {
 
     /// What there is to hand over, if anything.
     pub(crate) fn full(&self) -> Option<Full<'_>> {
-        Some(Full(self.read())).filter(|full| !full.0.layer.is_empty())
+        let rows = self.read();
+        rows.mark.map(|mark| Full { rows, mark })
     }
 
     /// Forgets what was handed over: RocksDB has it. The caller lets nobody add meanwhile.
@@ -91,6 +96,7 @@ impl Staging {
         let mut staged = self.rows.write().unwrap_or_else(PoisonError::into_inner);
         self.of_all.sub(staged.layer.bytes());
         staged.layer.clear();
+        staged.mark = None;
     }
 
     /// The changes by key, to be laid over a walk.
@@ -103,12 +109,12 @@ impl Staging {
 impl Full<'_> {
     /// The changes in key order.
     pub(crate) fn in_key_order(&self) -> Vec<(&[u8], Option<&[u8]>)> {
-        self.0.layer.in_key_order()
+        self.rows.layer.in_key_order()
     }
 
     /// The mark that covers them.
     pub(crate) fn mark(&self) -> Mark {
-        self.0.mark
+        self.mark
     }
 }
 

@@ -110,6 +110,26 @@ fn a_scan_sees_the_state_of_its_start() {
     assert_eq!(all(rows), pairs(&[("a", "1"), ("b", "2")]));
 }
 
+/// A commit may change no row: what it inserts it deletes again. The log has it all the same.
+#[test]
+fn a_mark_without_rows_is_in_checkpoints_and_outlives_a_crash() {
+    let dir = tempfile::tempdir().unwrap();
+    let copy = dir.path().join("copy");
+    let at = dir.path().join("kv");
+    let mark = Mark { applied: 9, rows: 1 };
+    {
+        let kv = open(&at);
+        put(&kv, &[("a", Some("1"))], Mark { applied: 3, rows: 1 });
+        kv.flush().unwrap();
+        put(&kv, &[], mark);
+        assert_eq!(kv.checkpoint(&copy).unwrap(), mark);
+        assert_eq!(open_snapshot(&copy).unwrap().mark(), mark);
+        put(&kv, &[], Mark { applied: 12, rows: 1 });
+        kv.flush().unwrap();
+    }
+    assert_eq!(open(&at).mark(), Mark { applied: 12, rows: 1 });
+}
+
 #[test]
 fn a_checkpoint_keeps_its_rows_mark_and_order() {
     let dir = tempfile::tempdir().unwrap();
