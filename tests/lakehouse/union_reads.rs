@@ -1,7 +1,8 @@
 use crate::fixture::{self, WAIT, assert_error, int_column, path, rows_of};
 use crate::house::{House, descriptor, rows, sorted, union_batches};
-use sluice_api::{Connection, ScanBatch, ScanStart};
+use sluice_api::{Connection, ScanBatch, ScanOptions, ScanStart};
 use sluice_base::{ErrorKind, Subject};
+use sluice_row::{Comparison, Literal, Predicate};
 
 fn tiered(buckets: i32, key: &[&str]) -> House {
     let house = House::new(&[]);
@@ -145,4 +146,54 @@ fn snapshots_that_are_not_there_are_named() {
     let plain = house.home.create("plain", &descriptor(false, 1, &[("table.datalake.enabled", "false")]));
     let e = plain.store.acquire_snapshots(&[plain.bucket(0)], "l", 1000).unwrap_err();
     assert_error(&e, ErrorKind::Invalid, Subject::Snapshot, &["without a lake"]);
+}
+
+/// What a batch reader of bucket 0 gets under a condition, ids alone; a reader that goes on for ever gets `most` rows.
+fn ids_where(house: &House, filter: Predicate, ends: bool, most: usize) -> Vec<i32> {
+    let table = house.home.table("t");
+    let (snapshot, _) = table.store.acquire_snapshots(&[table.bucket(0)], "l", 1000).unwrap()[0];
+    let options = ScanOptions { projection: Some(vec![0]), batch_rows_max: 5_000, filter: Some(filter) };
+    let scanner = table.store.scanner(&table.path, &options).unwrap();
+    let stop = ends.then(|| table.end(0));
+    scanner.subscribe(table.split(0, ScanStart::Snapshot { snapshot, skip_rows: 0 }, stop)).unwrap();
+    let mut ids = Vec::new();
+    while ids.len() < most {
+        let Some(batch) = scanner.poll(WAIT).unwrap() else { break };
+        ids.extend(int_column(&batch.rows, 0).into_iter().flatten());
+        if batch.finished {
+            break;
+        }
+    }
+    ids
+}
+
+#[test]
+fn files_of_the_lake_are_read_where_a_condition_may_hold() {
+    let house = House::new(&[]);
+    let table = house.home.create("t", &descriptor(false, 1, &[]));
+    const ROWS: i32 = 120_000;
+    for i in 0..12 {
+        table.put(&rows(i * ROWS / 12..(i + 1) * ROWS / 12));
+    }
+    house.tier("t");
+    table.put(&rows(ROWS..ROWS + 5));
+    let at = |op, value| Predicate::Compare { column: "id".to_owned(), op, value: Literal::Integer(value) };
+    let all = usize::try_from(ROWS).unwrap() + 5;
+    for (filter, wanted, most) in [
+        (at(Comparison::Equal, 70_000), vec![70_000], 30_000),
+        (at(Comparison::Less, 2), vec![0, 1], 30_000),
+        (at(Comparison::GreaterOrEqual, 119_999), (119_999..ROWS + 5).collect(), 30_000),
+        (at(Comparison::Greater, 3_000_000_000), vec![], all),
+        (at(Comparison::NotEqual, 5), vec![0, ROWS + 4], all),
+        (Predicate::Not(Box::new(at(Comparison::Equal, 5))), vec![0, ROWS + 4], all),
+        (Predicate::And(vec![Predicate::Unknown, at(Comparison::Equal, 70_000)]), vec![70_000], 30_000),
+        (Predicate::Or(vec![Predicate::Unknown, at(Comparison::Equal, 70_000)]), vec![0, 70_000, ROWS + 4], all),
+        (Predicate::IsNull("id".to_owned()), vec![], 10),
+    ] {
+        let ids = ids_where(&house, filter.clone(), true, usize::MAX);
+        assert!(wanted.iter().all(|id| ids.contains(id)), "{filter:?} leaves out what matches");
+        assert!(ids.len() <= most, "{filter:?}: {} rows are read", ids.len());
+        // The position of a reader that goes on counts rows, and it may be restored under another condition.
+        assert_eq!(ids_where(&house, filter, false, all - 5).len(), all - 5);
+    }
 }

@@ -128,10 +128,9 @@ fn value_of(literal: &Literal, root: &TypeRoot) -> Option<Value> {
         (TypeRoot::TinyInt | TypeRoot::SmallInt | TypeRoot::Int | TypeRoot::BigInt, Literal::Integer(value)) => {
             number(i128::from(*value))
         }
-        (TypeRoot::Decimal { scale, .. }, Literal::Integer(value)) => {
-            unscaled(&value.to_string(), *scale).and_then(number)
+        (TypeRoot::Decimal { scale, .. }, Literal::Integer(_) | Literal::Decimal(_)) => {
+            literal.unscaled(*scale).and_then(number)
         }
-        (TypeRoot::Decimal { scale, .. }, Literal::Decimal(digits)) => unscaled(digits, *scale).and_then(number),
         (TypeRoot::Float | TypeRoot::Double, Literal::Float(digits)) => {
             digits.parse().ok().filter(|value: &f64| value.is_finite()).map(Value::Float)
         }
@@ -146,30 +145,6 @@ fn value_of(literal: &Literal, root: &TypeRoot) -> Option<Value> {
 }
 
 const NANOS_IN_MILLI: i128 = 1_000_000;
-/// More digits could not be told apart from a wrong number.
-const DIGITS_MAX: usize = 38;
-
-/// Digits as a whole number of units of `scale`; `None` when they do not come out even.
-fn unscaled(digits: &str, scale: u8) -> Option<i128> {
-    let (negative, digits) = match digits.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, digits),
-    };
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let fraction = fraction.trim_end_matches('0');
-    let scale = usize::from(scale);
-    let is_number = !whole.is_empty() && whole.chars().chain(fraction.chars()).all(|c| c.is_ascii_digit());
-    if !is_number || fraction.len() > scale {
-        return None;
-    }
-    let text = format!("{}{fraction:0<scale$}", whole.trim_start_matches('0'));
-    if text.len() > DIGITS_MAX {
-        return None;
-    }
-    let value: i128 = if text.is_empty() { 0 } else { text.parse().ok()? };
-    Some(if negative { -value } else { value })
-}
-
 impl Column {
     /// A stored number as a reader sees it. Never turns the order of two round.
     fn seen(&self, stored: i128) -> i128 {

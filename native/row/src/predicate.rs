@@ -85,3 +85,39 @@ pub enum Literal {
         nanos: u32,
     },
 }
+
+impl Literal {
+    /// A number in units of a DECIMAL's scale; `None` for other literals, and for one that does not come out even.
+    #[must_use]
+    pub fn unscaled(&self, scale: u8) -> Option<i128> {
+        match self {
+            Self::Integer(value) => unscaled(&value.to_string(), scale),
+            Self::Decimal(digits) => unscaled(digits, scale),
+            _ => None,
+        }
+    }
+}
+
+/// More digits could not be told apart from a wrong number.
+const DIGITS_MAX: usize = 38;
+
+/// Digits as a whole number of units of `scale`; `None` when they do not come out even.
+fn unscaled(digits: &str, scale: u8) -> Option<i128> {
+    let (negative, digits) = match digits.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, digits),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let scale = usize::from(scale);
+    let is_number = !whole.is_empty() && whole.chars().chain(fraction.chars()).all(|c| c.is_ascii_digit());
+    if !is_number || fraction.len() > scale {
+        return None;
+    }
+    let text = format!("{}{fraction:0<scale$}", whole.trim_start_matches('0'));
+    if text.len() > DIGITS_MAX {
+        return None;
+    }
+    let value: i128 = if text.is_empty() { 0 } else { text.parse().ok()? };
+    Some(if negative { -value } else { value })
+}

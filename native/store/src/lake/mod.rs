@@ -3,6 +3,7 @@
 //! A lake table names the table that it was made for in its options, so that neither a table made anew under the same name nor another store
 //! adds to its rows. The lake alone says how far it has come; nothing about that is kept in the store.
 
+mod condition;
 mod partitions;
 mod plan;
 mod rows;

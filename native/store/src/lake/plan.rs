@@ -1,11 +1,13 @@
 //! Which part of a lake snapshot stands for which bucket of a table, and where its log goes on.
 
 use super::Lake;
+use super::condition::condition;
 use super::partitions::{partition_id, partition_of};
 use crate::TableMeta;
 use sluice_api::PartitionInfo;
 use sluice_base::{Error, ErrorKind, Offset, PartitionId, Result, Subject, TableBucket};
 use sluice_lake::{LakeBucket, LakeOffsets, LakeScan, LakeSplit, LakeTable, Rows, ScanOptions, Snapshot};
+use sluice_row::Predicate;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One snapshot of a table's lake, pinned: what others commit meanwhile changes nothing.
@@ -122,11 +124,17 @@ impl LakePlan {
         self.partitions.get(split.partition()).map(|values| values.join("$"))
     }
 
-    /// The rows of some files: the columns of these names, in this order.
+    /// The rows of some files: the columns of these names, in this order. Rows that cannot match `filter` may be left out.
     ///
     /// # Errors
     /// `Conflict` about `Column` when the lake lacks one; those of [`LakeScan::read`].
-    pub(super) fn read(&self, files: &LakeSplit, columns: &[String], batch_rows_max: usize) -> Result<Rows> {
+    pub(super) fn read(
+        &self,
+        files: &LakeSplit,
+        columns: &[String],
+        filter: Option<&Predicate>,
+        batch_rows_max: usize,
+    ) -> Result<Rows> {
         let schema = &self.table.schema().schema;
         let position = |name: &String| {
             schema.index_of(name).ok_or_else(|| {
@@ -135,7 +143,8 @@ impl LakePlan {
             })
         };
         let projection = Some(columns.iter().map(position).collect::<Result<Vec<_>>>()?);
-        self.scan.read(files, &ScanOptions { projection, predicate: None, batch_rows_max })
+        let predicate = filter.and_then(|filter| condition(filter, schema));
+        self.scan.read(files, &ScanOptions { projection, predicate, batch_rows_max })
     }
 }
 

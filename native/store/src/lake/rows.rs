@@ -5,6 +5,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use sluice_base::{Error, Result};
 use sluice_lake::{LakeSplit, Rows};
+use sluice_row::Predicate;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -14,6 +15,8 @@ pub(crate) struct LakeRows {
     plan: Arc<LakePlan>,
     columns: Vec<String>,
     files: VecDeque<LakeSplit>,
+    /// Rows that cannot match are left out, and not counted.
+    filter: Option<Predicate>,
     open: Option<Rows>,
     /// Rows still to be passed over: a restored reader has had them.
     skip: u64,
@@ -34,7 +37,12 @@ impl LakeRows {
     ) -> Self {
         let files = files.into();
         let columns = output.fields().iter().map(|f| f.name().clone()).collect();
-        Self { plan, columns, files, open: None, skip, left: limit.unwrap_or(u64::MAX), read: 0 }
+        Self { plan, columns, files, filter: None, open: None, skip, left: limit.unwrap_or(u64::MAX), read: 0 }
+    }
+
+    /// The same rows without some that cannot match. Which those are is the same each time, so positions hold for one filter.
+    pub(crate) fn filtered(self, filter: Option<Predicate>) -> Self {
+        Self { filter, ..self }
     }
 
     /// The next rows, at most `rows_max`; `None` at the end.
@@ -45,7 +53,7 @@ impl LakeRows {
         while self.left > 0 {
             let Some(rows) = &mut self.open else {
                 let Some(files) = self.files.pop_front() else { return Ok(None) };
-                self.open = Some(self.plan.read(&files, &self.columns, rows_max)?);
+                self.open = Some(self.plan.read(&files, &self.columns, self.filter.as_ref(), rows_max)?);
                 continue;
             };
             let Some(batch) = rows.next_batch()? else {

@@ -19,8 +19,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use filter::ScanFilter;
 use sluice_api::{ScanBatch, ScanOptions, ScanSplit, ScanStart, Scanner};
-use sluice_base::{Error, Offset, PartitionId, Result, Subject, TableBucket};
-use sluice_row::Filter;
+use sluice_base::{Error, Offset, PartitionId, Result, Subject};
+use sluice_row::{Filter, Predicate};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -32,6 +32,8 @@ pub(crate) struct TableScanner {
     signal: Arc<Signal>,
     wanted: Mutex<(Wanted, Option<ScanFilter>)>,
     splits: Arc<Splits>,
+    /// What is asked of the lake.
+    filter: Option<Predicate>,
     /// The lake snapshot that splits were planned on last.
     plan: Mutex<Option<Arc<LakePlan>>>,
     output: SchemaRef,
@@ -146,6 +148,7 @@ impl TableScanner {
         let predicate = options.filter.as_ref().filter(|_| !meta.has_primary_key());
         let filter = predicate.map(|p| Filter::bind(p, meta.schema())).transpose()?;
         let filter = filter.map(|f| ScanFilter::new(f, table.meta.clone()));
+        let of_lake = predicate.cloned();
         let splits = Arc::<Splits>::default();
         table.add_holder(&splits);
         Ok(Self {
@@ -154,6 +157,7 @@ impl TableScanner {
             signal: Arc::default(),
             output: wanted.output.clone(),
             wanted: Mutex::new((wanted, filter)),
+            filter: of_lake,
             splits,
             plan: Mutex::default(),
         })
@@ -220,12 +224,15 @@ impl TableScanner {
         let plan = self.plan(lake, snapshot)?;
         let then = self.after_lake(bucket, lake, &plan)?;
         let files = plan.files(&self.table.lake_bucket(&bucket.id)?);
-        let rows = LakeRows::new(plan, files, &self.output, skip_rows, None);
+        // A stream may be restored under another filter, and its position counts rows; a read that ends begins anew.
+        let filter = self.filter.clone().filter(|_| stop.is_some());
+        let rows = LakeRows::new(plan, files, &self.output, skip_rows, None).filtered(filter);
         Ok(Phase::Lake { snapshot, rows, then, stop, again: None })
     }
 
     /// The rows of a bucket of a partition that only the lake has: those of one snapshot, all of the newest, or some of them.
-    fn in_lake(&self, id: &TableBucket, partition: PartitionId, start: &ScanStart) -> Result<Phase> {
+    fn in_lake(&self, split: &ScanSplit, partition: PartitionId) -> Result<Phase> {
+        let ScanSplit { bucket: id, start, stop, .. } = split;
         let Some(lake) = self.table.lake()? else { return Err(no_lake()) };
         let newest = || {
             let newest = LakePlan::newest(lake, &self.table.meta.get())?;
@@ -242,7 +249,8 @@ impl TableScanner {
         };
         let plan = self.plan(lake, snapshot)?;
         let files = plan.files_beside(partition, id.bucket);
-        let rows = LakeRows::new(plan, files, &self.output, skip, limit);
+        let filter = self.filter.clone().filter(|_| stop.is_some() && limit.is_none());
+        let rows = LakeRows::new(plan, files, &self.output, skip, limit).filtered(filter);
         let again = Some(start.clone()).filter(|_| !matches!(start, ScanStart::Snapshot { .. }));
         Ok(Phase::InLake { snapshot, rows, again })
     }
@@ -414,7 +422,7 @@ impl Scanner for TableScanner {
             return Err(Error::not_found(Subject::Bucket, format!("{} is not of the scanned table", split.bucket)));
         }
         let (bucket, phase) = match split.bucket.partition.filter(|id| id.is_of_lake()) {
-            Some(partition) => (None, self.in_lake(&split.bucket, partition, &split.start)?),
+            Some(partition) => (None, self.in_lake(&split, partition)?),
             None => match self.table.find(&split.bucket) {
                 Err(gone) if is_partition_gone(&gone) => (None, self.kept_in_lake(&split)?.ok_or(gone)?),
                 found => {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 
 import io.sluice.flink.FlinkSession;
 import org.apache.flink.runtime.testutils.MiniClusterResourceConfiguration;
@@ -32,7 +33,8 @@ final class PushdownITCase {
 
   @BeforeEach
   void open() {
-    sql = FlinkSession.batch(directory.resolve("store"), 1);
+    Map<String, String> lake = Map.of("datalake.format", "paimon", "datalake.paimon.warehouse", directory.resolve("lake").toString());
+    sql = FlinkSession.batch(directory.resolve("store"), 1, lake);
   }
 
   @AfterEach
@@ -66,11 +68,22 @@ final class PushdownITCase {
 
   @Test
   void conditionsOnEveryType() {
+    checkEveryType("");
+  }
+
+  /** Most rows are in files of the lake, each in one of its own, the rest in the log. */
+  @Test
+  void conditionsOnEveryTypeInTheLake() {
+    checkEveryType(", 'table.datalake.enabled' = 'true'");
+  }
+
+  private void checkEveryType(String lake) {
     sql.run(
         "CREATE TABLE kinds (id INT, b BOOLEAN, y TINYINT, s SMALLINT, i INT, l BIGINT, f FLOAT, d DOUBLE, c CHAR(3), v STRING,"
             + " e DECIMAL(10, 2), h DECIMAL(38, 10), dt DATE, at0 TIME(0), at3 TIME(3), t0 TIMESTAMP(0), t3 TIMESTAMP(3), t6 TIMESTAMP(6),"
-            + " t9 TIMESTAMP(9), z3 TIMESTAMP_LTZ(3), z9 TIMESTAMP_LTZ(9), y1 BYTES, pad STRING)"
-            + UNPACKED);
+            + " t9 TIMESTAMP(9), z3 TIMESTAMP_LTZ(3), z9 TIMESTAMP_LTZ(9), y1 BYTES, pad STRING) WITH ('table.log.arrow.compression.type' = 'NONE'"
+            + lake
+            + ")");
     // The planner cannot fold an expression that comes to NaN, so that one is computed from a row.
     sql.run("CREATE TABLE zero (z DOUBLE)", "INSERT INTO zero VALUES (0.0E0)");
     String[] rows = {
@@ -91,8 +104,11 @@ final class PushdownITCase {
           + " DATE '1970-01-01', TIME '12:44:10', TIME '12:44:10', TIMESTAMP '1970-01-01 00:00:00', TIMESTAMP '1970-01-01 00:00:00', TIMESTAMP '1970-01-01 00:00:00',"
           + " TIMESTAMP '1970-01-01 00:00:00', TO_TIMESTAMP_LTZ(1784637850000, 3), TO_TIMESTAMP_LTZ(1784637850000, 3), X'00'",
     };
-    for (String row : rows) {
-      sql.run("INSERT INTO kinds SELECT " + row + ", " + LARGE + " FROM zero");
+    for (int i = 0; i < rows.length; i++) {
+      sql.run("INSERT INTO kinds SELECT " + rows[i] + ", " + LARGE + " FROM zero");
+      if (!lake.isEmpty() && i < rows.length - 1) {
+        sql.run("CALL sys.tier('fluss.kinds')");
+      }
     }
     sameForAll("kinds", List.of("b", "NOT b", "b IS TRUE", "b IS NOT TRUE", "b IS FALSE", "b IS NOT FALSE", "b = TRUE OR i > 100", "b <> TRUE", "b IS NULL"));
     for (String column : List.of("y", "s", "i", "l")) {
@@ -161,7 +177,8 @@ final class PushdownITCase {
       assertThat(same("SELECT id FROM s WHERE NOT (n = 40)")).isEmpty();
       assertThat(same("SELECT id FROM s WHERE COALESCE(n, 0) = 0 AND id > 1")).containsExactly("+I[2]", "+I[3]", "+I[5]");
       sql.close();
-      sql = FlinkSession.batch(directory.resolve("store"), 1);
+      Map<String, String> lake = Map.of("datalake.format", "paimon", "datalake.paimon.warehouse", directory.resolve("lake").toString());
+    sql = FlinkSession.batch(directory.resolve("store"), 1, lake);
     }
   }
 
