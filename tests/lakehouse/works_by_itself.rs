@@ -139,3 +139,25 @@ fn a_table_dropped_and_made_again_holds_nothing_up() {
     }
     assert_eq!(house.in_lake("u").into_iter().map(|(row, _)| row).collect::<Vec<_>>(), rows(0..count));
 }
+
+#[test]
+fn old_snapshots_go_where_the_table_asks_for_it() {
+    for (asked, left) in [("true", 2), ("false", 6)] {
+        let house = House::new(&[]);
+        let mut described = descriptor(true, 1, &[("table.datalake.auto-expire-snapshot", asked)]);
+        described.custom_properties = crate::fixture::options(&[
+            ("paimon.snapshot.time-retained", "0 s"),
+            ("paimon.snapshot.num-retained.min", "2"),
+        ]);
+        let table = house.home.create("t", &described);
+        for i in 0..6 {
+            table.put(&rows(i * 5..i * 5 + 5));
+            house.tier("t");
+        }
+        let names = std::fs::read_dir(house.warehouse().join("fluss.db/t/snapshot")).unwrap();
+        let names = names.map(|e| e.unwrap().file_name().into_string().unwrap());
+        assert_eq!(names.filter(|name| name.starts_with("snapshot-")).count(), left, "asked: {asked}");
+        assert_eq!(house.in_lake("t").into_iter().map(|(row, _)| row).collect::<Vec<_>>(), rows(0..30));
+        assert_eq!(house.home.store.lake_snapshot(&path("t")).unwrap().error, None);
+    }
+}

@@ -178,7 +178,7 @@ impl LakeScan {
     }
 
     fn append(&self, split: &LakeSplit, projection: Vec<usize>, options: &ScanOptions) -> Result<Append> {
-        let directory = self.directory(split)?;
+        let directory = self.table.bucket_directory(&split.partition, split.bucket)?;
         let file = |f: &FileMeta| Ok((self.file_path(&directory, f), f.file_size, self.columns_of(f)?));
         Ok(Append {
             table: self.table.clone(),
@@ -192,7 +192,7 @@ impl LakeScan {
 
     fn keyed(&self, split: &LakeSplit, projection: &[usize], options: &ScanOptions) -> Result<Merge> {
         let keys = self.table.schema().key_indexes();
-        let directory = self.directory(split)?;
+        let directory = self.table.bucket_directory(&split.partition, split.bucket)?;
         // A newer change that does not match would hide an older one that does, were it left out: only conditions on the key hold for
         // all changes of a key alike.
         let on_key = options.predicate.as_ref().and_then(|p| p.restricted(&|column| keys.contains(&column)));
@@ -215,12 +215,6 @@ impl LakeScan {
         };
         let readers = split.files.iter().map(open).collect::<Result<Vec<_>>>()?;
         Merge::new(readers, keys.len(), options.batch_rows_max)
-    }
-
-    /// The directory of a split's files.
-    fn directory(&self, split: &LakeSplit) -> Result<String> {
-        let within = partition::directory_of_row(self.table.schema(), &split.partition)?;
-        Ok(format!("{}/{within}bucket-{}", self.table.directory(), split.bucket))
     }
 
     fn file_path(&self, directory: &str, file: &FileMeta) -> String {

@@ -76,6 +76,12 @@ impl Snapshot {
     }
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Consumer {
+    next_snapshot: i64,
+}
+
 /// The snapshots of one table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timeline<'a> {
@@ -158,6 +164,52 @@ impl Timeline<'_> {
             hint("EARLIEST")?;
         }
         self.storage.put(&format!("{}/{TAG}", self.directory), &snapshot.encode()?)
+    }
+
+    /// Tells readers that look for the oldest snapshot where it is.
+    ///
+    /// # Errors
+    /// `Io`, `Busy` about `Disk`.
+    pub(crate) fn begin_at(&self, id: i64) -> Result<()> {
+        self.storage.put(&format!("{}/snapshot/EARLIEST", self.directory), id.to_string().as_bytes())
+    }
+
+    /// Takes a snapshot's file away.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn remove(&self, id: i64) -> Result<()> {
+        self.storage.remove(&self.name(id))
+    }
+
+    /// The snapshots of all tags.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub(crate) fn tags(&self) -> Result<Vec<Snapshot>> {
+        let directory = format!("{}/tag", self.directory);
+        let mut tags = Vec::new();
+        for name in self.storage.list(&directory)?.into_iter().filter(|name| name.starts_with("tag-")) {
+            let name = format!("{directory}/{name}");
+            tags.push(Snapshot::decode(&self.storage.read(&name)?, &name)?);
+        }
+        Ok(tags)
+    }
+
+    /// The snapshots that readers with a name of their own read next.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub(crate) fn consumers(&self) -> Result<Vec<i64>> {
+        let directory = format!("{}/consumer", self.directory);
+        let mut next = Vec::new();
+        for name in self.storage.list(&directory)?.into_iter().filter(|name| name.starts_with("consumer-")) {
+            let name = format!("{directory}/{name}");
+            let consumer: Consumer = serde_json::from_slice(&self.storage.read(&name)?)
+                .map_err(|e| Error::corrupt(format!("lake consumer {name}: {e}")))?;
+            next.push(consumer.next_snapshot);
+        }
+        Ok(next)
     }
 
     /// The newest snapshot of ours as the tag has it: at least as old as the newest that there is.

@@ -2,6 +2,7 @@
 
 use crate::manifest::Manifests;
 use crate::offsets::LakeOffsets;
+use crate::partition;
 use crate::snapshot::{Snapshot, Timeline};
 use crate::storage::Storage;
 use crate::table_schema::TableSchema;
@@ -178,6 +179,12 @@ impl LakeTable {
 
     pub(crate) fn directory(&self) -> &str {
         &self.directory
+    }
+
+    /// The directory of a bucket's files, its partition as manifests have it.
+    pub(crate) fn bucket_directory(&self, partition: &[u8], bucket: i32) -> Result<String> {
+        let within = partition::directory_of_row(&self.schema, partition)?;
+        Ok(format!("{}/{within}bucket-{bucket}", self.directory))
     }
 
     pub(crate) fn now_ms(&self) -> i64 {

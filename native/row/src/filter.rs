@@ -282,7 +282,7 @@ mod tests {
             ("1e3", 0, None),
             ("+1", 0, None),
         ] {
-            assert_eq!(unscaled(digits, scale), expected, "{digits} at scale {scale}");
+            assert_eq!(Literal::Decimal(digits.to_owned()).unscaled(scale), expected, "{digits} at scale {scale}");
         }
     }
 

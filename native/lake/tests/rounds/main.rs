@@ -8,5 +8,6 @@ mod every_call_fails;
 mod filters_leave_out;
 mod fixture;
 mod object_stores;
+mod old_snapshots_go;
 mod others_commit_too;
 mod zombies;

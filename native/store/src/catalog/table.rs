@@ -166,6 +166,12 @@ impl TableMeta {
         options::lake_system_columns(&self.info.descriptor.properties)
     }
 
+    /// Whether old snapshots of the table's lake go after a round.
+    #[must_use]
+    pub fn lake_expires(&self) -> bool {
+        options::lake_expires(&self.info.descriptor.properties)
+    }
+
     /// Whether the table has partition columns.
     #[must_use]
     pub fn is_partitioned(&self) -> bool {

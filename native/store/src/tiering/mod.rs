@@ -191,7 +191,21 @@ impl Tiering {
             table.note_in_lake(bucket, *end);
         }
         turn.job().succeeded(done.committed.then(|| self.context.clock.now_ms()));
+        if done.committed {
+            self.expire(&meta, turn.job());
+        }
         Ok(done)
+    }
+
+    /// Takes old snapshots away behind a round, if the table asks for it. The round's rows are in the lake whatever comes of this.
+    fn expire(&self, meta: &TableMeta, job: &Job) {
+        if !meta.lake_expires() {
+            return;
+        }
+        let expired = self.lake(meta).and_then(|lake| lake.open(meta)).and_then(|table| table.expire_snapshots());
+        if let Err(e) = expired {
+            job.failed(&e.context(format!("old snapshots of lake table {} stay", meta.path)));
+        }
     }
 
     fn lake(&self, meta: &TableMeta) -> Result<&Lake> {

@@ -183,13 +183,17 @@ impl Tiering {
             round.abandon();
             return Err(e);
         }
-        if !ends.is_empty() {
+        let committed = !ends.is_empty();
+        if committed {
             round.commit().inspect_err(|e| turn.job().failed(e))?;
         }
         for (name, end) in ends {
             table.note_in_lake(&name, end);
         }
         turn.job().succeeded(Some(self.context.clock.now_ms()));
+        if committed {
+            self.expire(&meta, turn.job());
+        }
         drop(turn);
         self.snapshot(table)
     }
