@@ -32,9 +32,9 @@ CASES = {
     "scan-2": (2_000_000, True),
     "upsert": (2_000_000, False),
     "lookup": (200_000, True),
-    "lookup-1": (500, True),
-    "visible": (120, True),
-    "visible-busy": (120, True),
+    "lookup-1": (100, True),
+    "visible": (100, True),
+    "visible-busy": (100, True),
 }
 NEEDS = {"scan": "append", "scan-2": "append", "lookup": "upsert", "lookup-1": "upsert"}
 # Single steps, some of which wait for timers of half a second: one counted run, as long at any scale.

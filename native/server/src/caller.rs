@@ -1,6 +1,7 @@
 //! The other side of a connection: through which listener it came, who it is, what it has asked for.
 
 use crate::counters::Count;
+use crate::served::Served;
 use crate::users::Users;
 use sluice_base::{Clock, SystemClock};
 use std::net::SocketAddr;
@@ -42,6 +43,7 @@ pub(crate) struct Caller {
     pub(crate) requests: Count,
     pub(crate) bytes_received: Count,
     pub(crate) bytes_sent: Count,
+    pub(crate) served: Served,
     user: OnceLock<String>,
     software: OnceLock<String>,
 }
@@ -55,6 +57,7 @@ impl Caller {
             requests: Count::default(),
             bytes_received: Count::default(),
             bytes_sent: Count::default(),
+            served: Served::default(),
             user: OnceLock::new(),
             software: OnceLock::new(),
         }

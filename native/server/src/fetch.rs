@@ -11,6 +11,7 @@ use crate::stop::Stop;
 use crate::writes::bucket;
 use bytes::Bytes;
 use sluice_api::Operation;
+use sluice_base::TableBucket;
 use sluice_store::{Bell, RawBucket};
 use sluice_wire::ErrorCode;
 use sluice_wire::message::{
@@ -24,6 +25,9 @@ use tokio::time::Instant;
 
 /// A fetch from here reads the log from its beginning.
 const FROM_EARLIEST: i64 = -2;
+
+/// How long a fetch waits for rows while its client works on rows of other buckets.
+const WAIT_BESIDE_OTHERS: Duration = Duration::from_millis(10);
 
 /// Wakes a fetch.
 #[derive(Debug, Default)]
@@ -40,6 +44,14 @@ struct Found {
     response: FetchLogResponse,
     bytes: usize,
     failed: bool,
+}
+
+impl Found {
+    /// For each bucket asked for, in order, whether there are rows.
+    fn with_rows(&self) -> Vec<bool> {
+        let parts = self.response.tables_resp.iter().flat_map(|table| &table.buckets_resp);
+        parts.map(|part| part.records.as_ref().is_some_and(|records| !records.is_empty())).collect()
+    }
 }
 
 /// The room that an answer takes in the server's memory.
@@ -76,7 +88,9 @@ pub(crate) async fn fetch(
         Err(failed) => return (answer(request_id, Reply::<FetchLogResponse>::Err(failed)), None),
     };
     let patience = Duration::from_millis(u64::try_from(request.max_wait_ms.unwrap_or(0)).unwrap_or(0));
-    let deadline = Instant::now() + patience.min(FETCH_WAIT_MAX);
+    let asked_for = asked_for(&request);
+    let longest = if caller.served.has_others(&asked_for) { WAIT_BESIDE_OTHERS } else { FETCH_WAIT_MAX };
+    let deadline = Instant::now() + patience.min(longest);
     let enough = usize::try_from(request.min_bytes.unwrap_or(1)).unwrap_or(0);
     let waker = Arc::new(Waker::default());
     let mut watches = false;
@@ -99,6 +113,7 @@ pub(crate) async fn fetch(
         };
         give_back(&mut room, found.bytes);
         if over || found.failed || found.bytes >= enough {
+            caller.served.answered(asked_for.into_iter().zip(found.with_rows()));
             return (answer(request_id, Ok(found.response)), room);
         }
         drop(room);
@@ -112,6 +127,14 @@ pub(crate) async fn fetch(
             () = stop.wait() => {}
         }
     }
+}
+
+fn asked_for(request: &FetchLogRequest) -> Vec<TableBucket> {
+    let of_table = |table: &FetchLogTableRequest| {
+        let id = table.table_id;
+        table.buckets_req.iter().map(move |part| bucket(id, part.partition_id, part.bucket_id)).collect::<Vec<_>>()
+    };
+    request.tables_req.iter().flat_map(of_table).collect()
 }
 
 fn raw(node: &Node, table: &FetchLogTableRequest, part: &FetchLogBucketRequest) -> sluice_base::Result<RawBucket> {

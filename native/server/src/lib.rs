@@ -39,6 +39,7 @@ mod rows;
 mod sasl;
 mod scans;
 mod secrets;
+mod served;
 mod server;
 mod snapshots;
 mod status;
