@@ -5,7 +5,8 @@
 
 Rows of eight columns (100 bytes) in four buckets; upserts and lookups go over 500,000 keys. Each case is one process of the client; one run warms up.
 CPU is that of the server's processes. Sluice syncs what it acknowledges to the disk, Fluss (one replica) leaves that to the operating system.
-Cases that Fluss's timers rule are run with the client's defaults and tuned: fetch wait 10 ms, lookup batch timeout 1 ms, for both servers alike.
+Cases that Fluss's timers rule are run with the client's defaults and tuned: fetch wait 10 ms, batch timeouts of lookups and
+writers 1 ms, for both servers alike.
 Needs `bin/build` and `bin/setup clients` once before. Results: a table, and benches/compare/results/.
 """
 import argparse
@@ -24,7 +25,7 @@ from session import cpu_seconds
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-TUNED = ["client.scanner.log.fetch.wait-max-time=10ms", "client.lookup.batch-timeout=1ms"]
+TUNED = ["client.scanner.log.fetch.wait-max-time=10ms", "client.lookup.batch-timeout=1ms", "client.writer.batch-timeout=1ms"]
 # Rows at full scale, and whether the client's timers matter. The last ones make anew the table that others read.
 CASES = {
     "append": (2_000_000, False),

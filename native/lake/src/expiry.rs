@@ -17,6 +17,9 @@ const MIN_RETAINED: i64 = 10;
 const TIME_RETAINED_MS: i64 = 60 * 60 * 1000;
 const LIMIT: i64 = 50;
 
+/// Options by which changelogs have a life of their own.
+const OF_CHANGELOGS: &[&str] = &["changelog.num-retained.min", "changelog.num-retained.max", "changelog.time-retained"];
+
 /// What an expiry took away.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Expired {
@@ -115,16 +118,18 @@ impl LakeTable {
     fn due(&self, rule: &Retention, first: i64, newest: i64) -> Result<Range<i64>> {
         let none = first..first;
         let timeline = self.timeline();
-        // Without a tag of ours nobody has made rounds here; files of branches are not looked for.
+        // Without a tag of ours nobody has made rounds here; files of branches, and changelogs that outlive their snapshots, are not known.
         let Some(ours) = timeline.tagged()? else { return Ok(none) };
-        if !self.storage().list(&format!("{}/branch", self.directory()))?.is_empty() {
+        let has_branches = !self.storage().list(&format!("{}/branch", self.directory()))?.is_empty();
+        if has_branches || OF_CHANGELOGS.iter().any(|key| self.schema().option(key).is_some()) {
             return Ok(none);
         }
         let mut last = (newest - rule.min + 1).min(ours.id).min(first.saturating_add(rule.limit));
         for next in timeline.consumers()? {
             last = last.min(next);
         }
-        let mut end = first;
+        // What an expiry that was cut off has begun with may lack files: it goes, whatever the rule is now.
+        let mut end = timeline.earliest()?.unwrap_or(first).clamp(first, ours.id.max(first));
         while end < last {
             let Some(next) = timeline.read(end + 1)? else { break };
             let over = next.time_millis.saturating_add(rule.time_ms) <= self.now_ms();

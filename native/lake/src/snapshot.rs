@@ -166,6 +166,14 @@ impl Timeline<'_> {
         self.storage.put(&format!("{}/{TAG}", self.directory), &snapshot.encode()?)
     }
 
+    /// Where readers that look for the oldest snapshot are told that it is.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn earliest(&self) -> Result<Option<i64>> {
+        self.hint("EARLIEST")
+    }
+
     /// Tells readers that look for the oldest snapshot where it is.
     ///
     /// # Errors
