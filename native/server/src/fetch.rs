@@ -26,7 +26,7 @@ use tokio::time::Instant;
 /// A fetch from here reads the log from its beginning.
 const FROM_EARLIEST: i64 = -2;
 
-/// How long a fetch waits for rows while its client works on rows of other buckets.
+/// How long a fetch waits for rows while its client works on answers about other buckets.
 const WAIT_BESIDE_OTHERS: Duration = Duration::from_millis(10);
 
 /// Wakes a fetch.
@@ -44,14 +44,6 @@ struct Found {
     response: FetchLogResponse,
     bytes: usize,
     failed: bool,
-}
-
-impl Found {
-    /// For each bucket asked for, in order, whether there are rows.
-    fn with_rows(&self) -> Vec<bool> {
-        let parts = self.response.tables_resp.iter().flat_map(|table| &table.buckets_resp);
-        parts.map(|part| part.records.as_ref().is_some_and(|records| !records.is_empty())).collect()
-    }
 }
 
 /// The room that an answer takes in the server's memory.
@@ -89,7 +81,7 @@ pub(crate) async fn fetch(
     };
     let patience = Duration::from_millis(u64::try_from(request.max_wait_ms.unwrap_or(0)).unwrap_or(0));
     let asked_for = asked_for(&request);
-    let longest = if caller.served.has_others(&asked_for) { WAIT_BESIDE_OTHERS } else { FETCH_WAIT_MAX };
+    let longest = if caller.served.asked(&asked_for) { WAIT_BESIDE_OTHERS } else { FETCH_WAIT_MAX };
     let deadline = Instant::now() + patience.min(longest);
     let enough = usize::try_from(request.min_bytes.unwrap_or(1)).unwrap_or(0);
     let waker = Arc::new(Waker::default());
@@ -113,7 +105,7 @@ pub(crate) async fn fetch(
         };
         give_back(&mut room, found.bytes);
         if over || found.failed || found.bytes >= enough {
-            caller.served.answered(asked_for.into_iter().zip(found.with_rows()));
+            caller.served.answered(asked_for);
             return (answer(request_id, Ok(found.response)), room);
         }
         drop(room);

@@ -1,7 +1,7 @@
-//! Of which buckets a client was given rows a moment ago.
+//! Which buckets a client was answered about a moment ago and has not asked for since.
 //!
-//! Fluss's clients have one fetch under way for each server and leave out of it the buckets whose rows they are still working on. A fetch of
-//! buckets that have run dry would keep them from the others' rows until its patience is over, so it must not wait long meanwhile.
+//! Fluss's clients have one fetch under way for each server and leave out of it the buckets whose answers they are still working on, empty
+//! ones too. A fetch of the rest would keep them from new rows of those until its patience is over, so it must not wait long meanwhile.
 
 use sluice_base::TableBucket;
 use std::collections::HashMap;
@@ -15,25 +15,19 @@ const RECENT: Duration = Duration::from_secs(1);
 pub(crate) struct Served(Mutex<HashMap<TableBucket, Instant>>);
 
 impl Served {
-    /// A fetch was answered: for each of its buckets whether there were rows.
-    pub(crate) fn answered(&self, buckets: impl Iterator<Item = (TableBucket, bool)>) {
+    /// A fetch of these buckets has come: whether the client will soon ask for others too.
+    pub(crate) fn asked(&self, buckets: &[TableBucket]) -> bool {
         let now = Instant::now();
         // An entry too many or too few costs a wait.
         let mut served = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (bucket, rows) in buckets {
-            if rows {
-                served.insert(bucket, now);
-            } else {
-                served.remove(&bucket);
-            }
-        }
-        served.retain(|_, at| now.duration_since(*at) < RECENT);
+        served.retain(|bucket, at| now.duration_since(*at) < RECENT && !buckets.contains(bucket));
+        !served.is_empty()
     }
 
-    /// Whether the client will soon ask for more of other buckets than these.
-    pub(crate) fn has_others(&self, asked: &[TableBucket]) -> bool {
+    /// The fetch of these buckets is answered.
+    pub(crate) fn answered(&self, buckets: Vec<TableBucket>) {
         let now = Instant::now();
-        let served = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        served.iter().any(|(bucket, at)| now.duration_since(*at) < RECENT && !asked.contains(bucket))
+        let mut served = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        served.extend(buckets.into_iter().map(|bucket| (bucket, now)));
     }
 }
