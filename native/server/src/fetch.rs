@@ -122,11 +122,9 @@ pub(crate) async fn fetch(
 }
 
 fn asked_for(request: &FetchLogRequest) -> Vec<TableBucket> {
-    let of_table = |table: &FetchLogTableRequest| {
-        let id = table.table_id;
-        table.buckets_req.iter().map(move |part| bucket(id, part.partition_id, part.bucket_id)).collect::<Vec<_>>()
-    };
-    request.tables_req.iter().flat_map(of_table).collect()
+    let parts =
+        request.tables_req.iter().flat_map(|table| table.buckets_req.iter().map(move |part| (table.table_id, part)));
+    parts.map(|(table_id, part)| bucket(table_id, part.partition_id, part.bucket_id)).collect()
 }
 
 fn raw(node: &Node, table: &FetchLogTableRequest, part: &FetchLogBucketRequest) -> sluice_base::Result<RawBucket> {

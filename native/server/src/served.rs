@@ -20,7 +20,10 @@ impl Served {
         let now = Instant::now();
         // An entry too many or too few costs a wait.
         let mut served = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        served.retain(|bucket, at| now.duration_since(*at) < RECENT && !buckets.contains(bucket));
+        for bucket in buckets {
+            served.remove(bucket);
+        }
+        served.retain(|_, at| now.duration_since(*at) < RECENT);
         !served.is_empty()
     }
 
