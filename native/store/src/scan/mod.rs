@@ -148,7 +148,6 @@ impl TableScanner {
         let predicate = options.filter.as_ref().filter(|_| !meta.has_primary_key());
         let filter = predicate.map(|p| Filter::bind(p, meta.schema())).transpose()?;
         let filter = filter.map(|f| ScanFilter::new(f, table.meta.clone()));
-        let of_lake = predicate.cloned();
         let splits = Arc::<Splits>::default();
         table.add_holder(&splits);
         Ok(Self {
@@ -157,7 +156,7 @@ impl TableScanner {
             signal: Arc::default(),
             output: wanted.output.clone(),
             wanted: Mutex::new((wanted, filter)),
-            filter: of_lake,
+            filter: predicate.cloned(),
             splits,
             plan: Mutex::default(),
         })
