@@ -16,8 +16,8 @@ impl LakeTable {
     /// already with the same type is left alone, so that a change that was cut off can be made again.
     ///
     /// # Errors
-    /// `Conflict` about `Column` when there is one of that name and another type, or one that somebody else added; `Invalid` or `Unsupported` about `Column` for one that a
-    /// lake table cannot have; `Io`, `Busy` about `Disk`.
+    /// `Conflict` about `Column` when there is one of that name and another type, or one that somebody else added; `Invalid` or
+    /// `Unsupported` about `Column` for one that a lake table cannot have; `Io`, `Busy` about `Disk`.
     pub fn add_columns(&self, columns: &[Column]) -> Result<Self> {
         self.evolve(|table, next| {
             let mut changed = false;
@@ -25,10 +25,9 @@ impl LakeTable {
                 check_new_column(column)?;
                 let of_ours = |c: &Column| c.name == OFFSET || c.name == TIMESTAMP;
                 let at = next.schema.columns.iter().position(of_ours).unwrap_or(next.schema.columns.len());
-                match next.schema.columns.iter().position(|c| c.name == column.name) {
-                    Some(found) if found < at && next.schema.columns[found].data_type.root == column.data_type.root => {
-                    }
-                    Some(found) => return Err(clash(table, column, &next.schema.columns[found])),
+                match next.schema.columns.iter().enumerate().find(|(_, c)| c.name == column.name) {
+                    Some((i, found)) if i < at && found.data_type.root == column.data_type.root => {}
+                    Some((_, found)) => return Err(clash(table, column, found)),
                     None => {
                         next.schema.columns.insert(at, Column { id: None, ..column.clone() });
                         next.schema.assign_ids();

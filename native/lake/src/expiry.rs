@@ -4,7 +4,7 @@
 //! planned on the newest has that long to read it, however old it was. Kept as well are the last `snapshot.num-retained.min`, the newest of
 //! ours, what a consumer still reads and the files of tags.
 
-use crate::manifest::{Entry, settle};
+use crate::manifest::Entry;
 use crate::snapshot::Snapshot;
 use crate::table::LakeTable;
 use crate::table_schema::TableSchema;
@@ -19,15 +19,6 @@ const LIMIT: i64 = 50;
 
 /// Options by which changelogs have a life of their own.
 const OF_CHANGELOGS: &[&str] = &["changelog.num-retained.min", "changelog.num-retained.max", "changelog.time-retained"];
-
-/// What an expiry took away.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Expired {
-    /// Snapshots.
-    pub snapshots: usize,
-    /// Files of any kind.
-    pub files: usize,
-}
 
 struct Retention {
     min: i64,
@@ -73,18 +64,22 @@ struct Kept {
 }
 
 impl LakeTable {
-    /// Takes away the snapshots whose time is over, and the files that no other snapshot and no tag has. Whoever is killed in between leaves
-    /// what the next expiry takes away; nothing that stays lacks a file. Others may expire snapshots at the same time.
+    /// Takes away the snapshots whose time is over, and the files that no other snapshot and no tag has; returns the number of snapshots.
+    /// Whoever is killed in between leaves what the next expiry takes away; nothing that stays lacks a file. Others may expire snapshots at
+    /// the same time.
     ///
     /// # Errors
     /// `Invalid` about `Option` for an option of the table that says no number or time; `Corrupt`, `Io`.
-    pub fn expire_snapshots(&self) -> Result<Expired> {
+    pub fn expire_snapshots(&self) -> Result<usize> {
         let ids = self.timeline().ids()?;
         let due = match (ids.first(), ids.last()) {
             (Some(first), Some(newest)) => self.due(&Retention::of(self.schema())?, *first, *newest)?,
-            _ => return Ok(Expired::default()),
+            _ => return Ok(0),
         };
-        let Some(stays) = self.snapshot(due.end)?.filter(|_| !due.is_empty()) else { return Ok(Expired::default()) };
+        if due.is_empty() {
+            return Ok(0);
+        }
+        let Some(stays) = self.snapshot(due.end)? else { return Ok(0) };
         let mut snapshots = Vec::new();
         for id in due.clone() {
             // One that is missing was taken away by somebody else.
@@ -92,26 +87,23 @@ impl LakeTable {
         }
         // Index files are of deletion vectors, which this version does not understand.
         if snapshots.iter().chain([&stays]).any(|s| s.index_manifest.is_some()) {
-            return Ok(Expired::default());
+            return Ok(0);
         }
         let mut kept = Kept::default();
         self.keep(&stays, &mut kept)?;
-        for tagged in self.tagged_before(due.end)? {
-            self.keep(&tagged, &mut kept)?;
+        for tagged in self.timeline().tags()?.iter().filter(|tag| tag.id < due.end) {
+            self.keep(tagged, &mut kept)?;
         }
         // From here on readers that look for the oldest begin behind what goes.
         self.timeline().begin_at(due.end)?;
-        let mut files = 0;
         for name in self.unused(&snapshots, &stays, &kept)? {
             self.storage().remove(&name)?;
-            files += 1;
         }
         // Last of all, for the next expiry begins where there is one, and the oldest first, so that those that are left have no gap.
         for snapshot in &snapshots {
             self.timeline().remove(snapshot.id)?;
-            files += 1;
         }
-        Ok(Expired { snapshots: snapshots.len(), files })
+        Ok(snapshots.len())
     }
 
     /// The snapshots that may go: `end` is the first that stays.
@@ -141,25 +133,12 @@ impl LakeTable {
         Ok(first..end)
     }
 
-    fn tagged_before(&self, end: i64) -> Result<Vec<Snapshot>> {
-        let tags = self.timeline().tags()?;
-        Ok(tags.into_iter().filter(|tag| tag.id < end).collect())
-    }
-
     fn keep(&self, snapshot: &Snapshot, kept: &mut Kept) -> Result<()> {
-        let mut entries = Vec::new();
-        for list in [Some(&snapshot.base_manifest_list), Some(&snapshot.delta_manifest_list)].into_iter().flatten() {
-            kept.manifests.insert(list.clone());
-            for manifest in self.manifests().read_list(list)? {
-                entries.extend(self.manifests().read_manifest(&manifest.file_name)?);
-                kept.manifests.insert(manifest.file_name);
-            }
-        }
-        if let Some(list) = &snapshot.changelog_manifest_list {
+        for list in lists_of(snapshot) {
             kept.manifests.insert(list.clone());
             kept.manifests.extend(self.manifests().read_list(list)?.into_iter().map(|m| m.file_name));
         }
-        for entry in settle(entries) {
+        for entry in self.manifests().files(snapshot)? {
             kept.data.extend(self.files_of(&entry)?);
         }
         Ok(())
@@ -171,7 +150,7 @@ impl LakeTable {
         let mut data = BTreeSet::new();
         // A file that a snapshot removes was of those before it.
         for snapshot in snapshots.iter().skip(1).chain([stays]) {
-            let entries = self.entries(&snapshot.delta_manifest_list)?;
+            let entries = there(self.manifests().entries(&snapshot.delta_manifest_list))?;
             for entry in entries.iter().filter(|e| !e.adds()) {
                 data.extend(self.files_of(entry)?);
             }
@@ -181,12 +160,11 @@ impl LakeTable {
         let mut lists = BTreeSet::new();
         for snapshot in snapshots {
             if let Some(list) = &snapshot.changelog_manifest_list {
-                for entry in self.entries(list)? {
+                for entry in there(self.manifests().entries(list))? {
                     data.extend(self.files_of(&entry)?);
                 }
             }
-            let of_it = [Some(&snapshot.base_manifest_list), Some(&snapshot.delta_manifest_list)];
-            for list in of_it.into_iter().chain([snapshot.changelog_manifest_list.as_ref()]).flatten() {
+            for list in lists_of(snapshot) {
                 manifests.extend(there(self.manifests().read_list(list))?.into_iter().map(|m| m.file_name));
                 lists.insert(list.clone());
             }
@@ -194,14 +172,6 @@ impl LakeTable {
         let path = |name: &String| format!("{}/manifest/{name}", self.directory());
         let of_metadata = manifests.difference(&kept.manifests).chain(lists.difference(&kept.manifests)).map(path);
         Ok(data.into_iter().chain(of_metadata).collect())
-    }
-
-    fn entries(&self, list: &str) -> Result<Vec<Entry>> {
-        let mut entries = Vec::new();
-        for manifest in there(self.manifests().read_list(list))? {
-            entries.extend(there(self.manifests().read_manifest(&manifest.file_name))?);
-        }
-        Ok(entries)
     }
 
     /// A data file and those that go with it; none for one that lies outside of the table.
@@ -215,7 +185,12 @@ impl LakeTable {
     }
 }
 
-/// Nothing for a file that an expiry before has taken away.
+fn lists_of(snapshot: &Snapshot) -> impl Iterator<Item = &String> {
+    [&snapshot.base_manifest_list, &snapshot.delta_manifest_list].into_iter().chain(&snapshot.changelog_manifest_list)
+}
+
+/// Nothing for what an expiry before has taken away. Manifests go after the files that they tell of, so when one of a list is missing, those
+/// files are gone.
 fn there<T: Default>(read: Result<T>) -> Result<T> {
     match read {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(T::default()),

@@ -40,7 +40,6 @@ mod type_text;
 pub use append_writer::AppendWriter;
 pub use data_file::WrittenFiles;
 pub use definition::{SystemColumns, define};
-pub use expiry::Expired;
 pub use keyed_writer::KeyedWriter;
 pub use location::Location;
 pub use offsets::{LakeBucket, LakeOffsets, LakePartition};

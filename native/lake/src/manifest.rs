@@ -2,6 +2,7 @@
 
 use crate::avro::{self, AvroRecord};
 use crate::file_meta::{FileMeta, Statistics};
+use crate::snapshot::Snapshot;
 use crate::storage::Storage;
 use serde::{Deserialize, Serialize};
 use sluice_base::Result;
@@ -186,6 +187,28 @@ impl Manifests<'_> {
     /// As [`Manifests::read_list`].
     pub(crate) fn read_manifest(&self, name: &str) -> Result<Vec<Entry>> {
         avro::decode(&self.storage.read(&self.path(name))?, name)
+    }
+
+    /// The entries of all manifests of a list, in order.
+    ///
+    /// # Errors
+    /// As [`Manifests::read_list`].
+    pub(crate) fn entries(&self, list: &str) -> Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        for meta in self.read_list(list)? {
+            entries.extend(self.read_manifest(&meta.file_name)?);
+        }
+        Ok(entries)
+    }
+
+    /// What a snapshot has: the entries that nothing behind them takes back.
+    ///
+    /// # Errors
+    /// As [`Manifests::read_list`].
+    pub(crate) fn files(&self, snapshot: &Snapshot) -> Result<Vec<Entry>> {
+        let mut entries = self.entries(&snapshot.base_manifest_list)?;
+        entries.extend(self.entries(&snapshot.delta_manifest_list)?);
+        Ok(settle(entries))
     }
 
     /// Removes a file of ours that no snapshot names.

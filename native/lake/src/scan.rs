@@ -1,7 +1,6 @@
 //! Scanning one snapshot of a table: which files each bucket has, and their rows.
 
 use crate::file_meta::FileMeta;
-use crate::manifest::{Entry, settle};
 use crate::merge::Merge;
 use crate::parquet_reader::{FileColumns, ParquetReader, Wanted};
 use crate::predicate::Predicate;
@@ -97,16 +96,9 @@ impl LakeScan {
             );
             return Err(Error::unsupported(Subject::Table, message));
         }
-        let manifests = table.manifests();
-        let mut entries: Vec<Entry> = Vec::new();
-        for list in [&snapshot.base_manifest_list, &snapshot.delta_manifest_list] {
-            for meta in manifests.read_list(list)? {
-                entries.extend(manifests.read_manifest(&meta.file_name)?);
-            }
-        }
         let mut buckets: BTreeMap<(Vec<u8>, i32), Vec<FileMeta>> = BTreeMap::new();
         let mut schemas = BTreeMap::new();
-        for entry in settle(entries) {
+        for entry in table.manifests().files(snapshot)? {
             if !entry.adds() {
                 let message =
                     format!("lake snapshot {} removes {}, which it does not have", snapshot.id, entry.file.file_name);

@@ -156,12 +156,9 @@ impl Timeline<'_> {
     /// Tells readers where the newest snapshot is, and keeps it from being expired. Readers do without, and the next round
     /// makes good what fails here.
     pub(crate) fn announce(&self, snapshot: &Snapshot) -> Result<()> {
-        let hint = |name: &str| {
-            self.storage.put(&format!("{}/snapshot/{name}", self.directory), snapshot.id.to_string().as_bytes())
-        };
-        hint("LATEST")?;
+        self.set_hint("LATEST", snapshot.id)?;
         if snapshot.id == 1 {
-            hint("EARLIEST")?;
+            self.begin_at(snapshot.id)?;
         }
         self.storage.put(&format!("{}/{TAG}", self.directory), &snapshot.encode()?)
     }
@@ -179,7 +176,11 @@ impl Timeline<'_> {
     /// # Errors
     /// `Io`, `Busy` about `Disk`.
     pub(crate) fn begin_at(&self, id: i64) -> Result<()> {
-        self.storage.put(&format!("{}/snapshot/EARLIEST", self.directory), id.to_string().as_bytes())
+        self.set_hint("EARLIEST", id)
+    }
+
+    fn set_hint(&self, name: &str, id: i64) -> Result<()> {
+        self.storage.put(&format!("{}/snapshot/{name}", self.directory), id.to_string().as_bytes())
     }
 
     /// Takes a snapshot's file away.

@@ -5,8 +5,8 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Int32Array, RecordBatch, StringArray};
 use sluice_base::{Clock, Fs, OsFs, Result};
 use sluice_lake::{
-    AppendWriter, KeyedWriter, LakeBucket, LakeScan, LakeTable, LocalStorage, Predicate, Round, ScanOptions, Snapshot,
-    SystemColumns, define,
+    AppendWriter, CommitKind, KeyedWriter, LakeBucket, LakeScan, LakeTable, LocalStorage, Predicate, Round,
+    ScanOptions, Snapshot, SystemColumns, define,
 };
 use sluice_row::{ChangeKind, Column, DataType, Schema, TableDescriptor, TablePath, TypeRoot, arrow_schema};
 use sluice_testkit::ManualClock;
@@ -99,8 +99,12 @@ pub fn round(
 
 /// Offsets of all rows of the newest snapshot that a reader with this filter finds, sorted.
 pub fn offsets_where(table: &LakeTable, predicate: Option<Predicate>) -> Vec<i64> {
-    let Some(snapshot) = table.newest().unwrap() else { return Vec::new() };
-    let scan = LakeScan::new(table, &snapshot).unwrap();
+    table.newest().unwrap().map_or_else(Vec::new, |newest| offsets_of(table, &newest, predicate))
+}
+
+/// The same of any snapshot.
+pub fn offsets_of(table: &LakeTable, snapshot: &Snapshot, predicate: Option<Predicate>) -> Vec<i64> {
+    let scan = LakeScan::new(table, snapshot).unwrap();
     let options = ScanOptions { projection: Some(vec![2, 0]), predicate, batch_rows_max: 1000 };
     let mut found = Vec::new();
     for split in scan.splits() {
@@ -125,4 +129,23 @@ pub fn offsets(table: &LakeTable) -> Vec<i64> {
 /// A directory for many small rounds: in memory where the machine has such a place, for what is synced here need not outlive anything.
 pub fn scratch() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+pub fn snapshot_file(root: &Path, id: i64) -> std::path::PathBuf {
+    root.join(format!("db.db/t/snapshot/snapshot-{id}"))
+}
+
+/// A snapshot as Paimon's own commits are: the same files, none of our properties.
+pub fn foreign_snapshot(root: &Path) -> i64 {
+    let mut snapshot = open(root).newest().unwrap().unwrap();
+    snapshot.id += 1;
+    snapshot.commit_user = "somebody".to_owned();
+    snapshot.commit_kind = CommitKind::Compact;
+    snapshot.properties = None;
+    let manifests = root.join("db.db/t/manifest");
+    // All that was there is in the base now, so the delta is that of nothing.
+    let (base, delta) = (snapshot.base_manifest_list.clone(), snapshot.delta_manifest_list.clone());
+    assert!(manifests.join(&base).exists() && manifests.join(&delta).exists());
+    std::fs::write(snapshot_file(root, snapshot.id), serde_json::to_vec(&snapshot).unwrap()).unwrap();
+    snapshot.id
 }

@@ -1,28 +1,7 @@
 //! Snapshots of others between ours, as a compaction job or an expiry by Paimon leaves them.
 
-use crate::fixture::{bucket, create, offsets, open, round};
+use crate::fixture::{bucket, create, foreign_snapshot, offsets, open, round, snapshot_file};
 use sluice_base::ErrorKind;
-use sluice_lake::CommitKind;
-use std::path::Path;
-
-fn file(root: &Path, id: i64) -> std::path::PathBuf {
-    root.join(format!("db.db/t/snapshot/snapshot-{id}"))
-}
-
-/// A snapshot as Paimon's own commits are: the same files, none of our properties.
-fn foreign_snapshot(root: &Path) -> i64 {
-    let mut snapshot = open(root).newest().unwrap().unwrap();
-    snapshot.id += 1;
-    snapshot.commit_user = "somebody".to_owned();
-    snapshot.commit_kind = CommitKind::Compact;
-    snapshot.properties = None;
-    let manifests = root.join("db.db/t/manifest");
-    // All that was there is in the base now, so the delta is that of nothing.
-    let (base, delta) = (snapshot.base_manifest_list.clone(), snapshot.delta_manifest_list.clone());
-    assert!(manifests.join(&base).exists() && manifests.join(&delta).exists());
-    std::fs::write(file(root, snapshot.id), serde_json::to_vec(&snapshot).unwrap()).unwrap();
-    snapshot.id
-}
 
 #[test]
 fn offsets_are_found_behind_snapshots_of_others() {
@@ -48,7 +27,7 @@ fn offsets_outlive_the_expiry_of_all_snapshots_of_ours() {
         foreign_snapshot(dir.path());
     }
     for id in 1..4 {
-        std::fs::remove_file(file(dir.path(), id)).unwrap();
+        std::fs::remove_file(snapshot_file(dir.path(), id)).unwrap();
     }
     let table = open(dir.path());
     assert_eq!(table.tiered().unwrap().offsets.end(&bucket(0)), Some(20));
@@ -57,7 +36,7 @@ fn offsets_outlive_the_expiry_of_all_snapshots_of_ours() {
     assert_eq!(offsets(&table), (0..25).collect::<Vec<_>>());
 
     // Without the tag too, nothing tells how far the lake is: beginning anew would double every row.
-    std::fs::remove_file(file(dir.path(), 6)).unwrap();
+    std::fs::remove_file(snapshot_file(dir.path(), 6)).unwrap();
     std::fs::remove_file(dir.path().join("db.db/t/tag/tag-sluice-tiered")).unwrap();
     let e = table.tiered().unwrap_err();
     assert!(e.kind() == ErrorKind::Conflict && e.message().contains("sluice-tiered"), "{e}");
