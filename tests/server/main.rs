@@ -17,5 +17,6 @@ mod projection_rewrites_columns;
 mod rights_are_asked_for;
 mod rows_by_key;
 mod sent_again_is_written_once;
+mod snapshots_are_told;
 mod tables_come_and_go;
 mod users_are_let_in;

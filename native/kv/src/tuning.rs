@@ -34,10 +34,16 @@ pub(crate) fn options(shared: &KvShared) -> Options {
     o
 }
 
-fn table(shared: &KvShared) -> BlockBasedOptions {
+/// Row files in the form that old releases read, too.
+pub(crate) fn for_all_readers() -> BlockBasedOptions {
     let mut t = BlockBasedOptions::default();
     t.set_format_version(TABLE_FORMAT);
     t.set_checksum_type(ChecksumType::CRC32c);
+    t
+}
+
+fn table(shared: &KvShared) -> BlockBasedOptions {
+    let mut t = for_all_readers();
     t.set_block_cache(&shared.block_cache);
     // Index and filter live with the open file, outside the cache: a lookup never waits for them nor takes its locks.
     t.set_cache_index_and_filter_blocks(false);

@@ -252,11 +252,11 @@ fn look_at_rows(node: &Node, gate: &Gate<'_>, key: ApiKey, (id, version): (i32, 
         }
         ApiKey::GetKvSnapshotMetadata => {
             let judge = |r: &GetKvSnapshotMetadataRequest| gate.table_id(O::Describe, r.table_id);
-            allowed(id, body, judge, snapshots::metadata)
+            allowed(id, body, judge, |r| snapshots::metadata(node, r))
         }
-        ApiKey::AcquireKvSnapshotLease => run(id, body, |r| snapshots::acquire(gate, r)),
-        ApiKey::ReleaseKvSnapshotLease => run(id, body, |r| snapshots::release(&r)),
-        ApiKey::DropKvSnapshotLease => run(id, body, |r| snapshots::drop_lease(&r)),
+        ApiKey::AcquireKvSnapshotLease => run(id, body, |r| snapshots::acquire(node, gate, r)),
+        ApiKey::ReleaseKvSnapshotLease => run(id, body, |r| snapshots::release(node, gate, &r)),
+        ApiKey::DropKvSnapshotLease => run(id, body, |r| snapshots::drop_lease(node, &r)),
         ApiKey::GetLakeSnapshot => {
             let judge = |r: &GetLakeSnapshotRequest| gate.table(O::Describe, &r.table_path);
             allowed(id, body, judge, |r| snapshots::lake(node, r))

@@ -1,20 +1,22 @@
-//! Requests about snapshots of rows by key and of lakes. Clients are given none of the former: they read the changelog from its beginning.
+//! Requests about snapshots of rows by key, whose files clients read themselves, and of lakes.
 
 use crate::answer::{Failed, Reply};
 use crate::gate::Gate;
 use crate::node::Node;
 use crate::{partitions, tables};
 use sluice_api::{Connection, LakePartitionOffsets, Operation, PartitionInfo};
-use sluice_base::{ErrorKind, TableBucket, TableId};
-use sluice_wire::ErrorCode;
+use sluice_base::{ErrorKind, PartitionId, TableBucket, TableId};
 use sluice_wire::message::{
     AcquireKvSnapshotLeaseRequest, AcquireKvSnapshotLeaseResponse, DropKvSnapshotLeaseRequest,
     DropKvSnapshotLeaseResponse, GetKvSnapshotMetadataRequest, GetKvSnapshotMetadataResponse, GetLakeSnapshotRequest,
     GetLakeSnapshotResponse, GetLatestKvSnapshotsRequest, GetLatestKvSnapshotsResponse, KvSnapshot,
     LakeSnapshotForBucket, PhysicalTablePath, ReleaseKvSnapshotLeaseRequest, ReleaseKvSnapshotLeaseResponse,
+    RemotePathAndLocalFile,
 };
+use sluice_wire::{ErrorCode, message};
+use std::path::PathBuf;
 
-/// No snapshot for each bucket, which tells the client to begin with the changelog; refused where that has lost its beginning.
+/// The snapshot to read of each bucket, none of one that never had a row.
 pub(crate) fn latest(node: &Node, request: &GetLatestKvSnapshotsRequest) -> Reply<GetLatestKvSnapshotsResponse> {
     let info = tables::find(node, &request.table_path)?;
     tables::need_primary_key(&info)?;
@@ -32,47 +34,100 @@ pub(crate) fn latest(node: &Node, request: &GetLatestKvSnapshotsRequest) -> Repl
     let mut latest_snapshots = Vec::new();
     for bucket in 0..partition.as_ref().map_or(info.bucket_count(), |p| p.bucket_count) {
         let partition = partition.as_ref().map(PartitionInfo::id);
-        let id = TableBucket { table: TableId(info.table_id), partition, bucket };
-        let (start, _) = node.store.raw_bucket(&id)?.readable()?;
-        if start > 0 {
-            let message = format!(
-                "The changelog of table '{}' begins at offset {start} in bucket {bucket}, for what lay before is older than \
-                 'table.log.ttl'; this server gives no snapshots to read it from.",
-                info.path
-            );
-            return Err(Failed::new(ErrorCode::KvSnapshotNotExist, message));
-        }
-        latest_snapshots.push(KvSnapshot { bucket_id: bucket, snapshot_id: None, log_offset: None });
+        let bucket_of = node.store.raw_bucket(&TableBucket { table: TableId(info.table_id), partition, bucket })?;
+        let told = match bucket_of.snapshot() {
+            // A disk without room for one is no reason to refuse a client that can read the whole changelog instead.
+            Err(e) if e.kind() == ErrorKind::Busy && bucket_of.readable()?.0 == 0 => None,
+            told => told?,
+        };
+        latest_snapshots.push(KvSnapshot {
+            bucket_id: bucket,
+            snapshot_id: told.map(|(id, _)| i64::try_from(id).unwrap_or(i64::MAX)),
+            log_offset: told.map(|(_, offset)| offset),
+        });
     }
     let partition_id = partition.map(|p| p.partition_id);
     Ok(GetLatestKvSnapshotsResponse { table_id: info.table_id, partition_id, latest_snapshots })
 }
 
-pub(crate) fn metadata(request: &GetKvSnapshotMetadataRequest) -> Reply<GetKvSnapshotMetadataResponse> {
-    let message = format!(
-        "There is no snapshot {} of bucket {} of table {}.",
-        request.snapshot_id, request.bucket_id, request.table_id
-    );
-    Err(Failed::new(ErrorCode::KvSnapshotNotExist, message))
+/// Where the files of a snapshot are; they are read on this machine, or wherever its disk is mounted at the same place.
+pub(crate) fn metadata(node: &Node, request: &GetKvSnapshotMetadataRequest) -> Reply<GetKvSnapshotMetadataResponse> {
+    let none = || {
+        let message = format!(
+            "There is no snapshot {} of bucket {} of table {} (any more): clients keep one by a lease, others go after \
+             'kv.snapshot.interval' times 'kv.snapshot.num-retained'.",
+            request.snapshot_id, request.bucket_id, request.table_id
+        );
+        Failed::new(ErrorCode::KvSnapshotNotExist, message)
+    };
+    let bucket = bucket_id(request.table_id, request.partition_id, request.bucket_id);
+    let id = u64::try_from(request.snapshot_id).map_err(|_| none())?;
+    let (log_offset, files) = match node.store.raw_bucket(&bucket).and_then(|b| b.snapshot_files(id)) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Err(none()),
+        found => found?,
+    };
+    let file = |path: &PathBuf| RemotePathAndLocalFile {
+        remote_path: format!("file://{}", std::path::absolute(path).as_ref().unwrap_or(path).display()),
+        local_file_name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+    };
+    Ok(GetKvSnapshotMetadataResponse { log_offset, snapshot_files: files.iter().map(file).collect() })
 }
 
-/// None of the snapshots is there.
+/// Keeps snapshots for a client; those that are not there (any more) are told.
 pub(crate) fn acquire(
+    node: &Node,
     gate: &Gate<'_>,
     request: AcquireKvSnapshotLeaseRequest,
 ) -> Reply<AcquireKvSnapshotLeaseResponse> {
     request.snapshots_to_lease.iter().try_for_each(|table| gate.table_id(Operation::Read, table.table_id))?;
-    Ok(AcquireKvSnapshotLeaseResponse { unavailable_snapshots: request.snapshots_to_lease })
+    let lease_ms = u64::try_from(request.lease_duration_ms).unwrap_or(0);
+    // What the lease holds already is kept for as long as what it gets now.
+    node.store.acquire_snapshots(&[], &request.lease_id, lease_ms)?;
+    let mut unavailable_snapshots = Vec::new();
+    for mut table in request.snapshots_to_lease {
+        let mut missing = Vec::new();
+        for wanted in std::mem::take(&mut table.bucket_snapshots) {
+            let bucket = bucket_id(table.table_id, wanted.partition_id, wanted.bucket_id);
+            let held = u64::try_from(wanted.snapshot_id).map_or(Ok(false), |id| {
+                node.store.raw_bucket(&bucket).and_then(|b| b.hold_snapshot(id, &request.lease_id, lease_ms))
+            });
+            match held {
+                Ok(true) => {}
+                Err(e) if e.kind() != ErrorKind::NotFound => return Err(e.into()),
+                Ok(false) | Err(_) => missing.push(wanted),
+            }
+        }
+        if !missing.is_empty() {
+            table.bucket_snapshots = missing;
+            unavailable_snapshots.push(table);
+        }
+    }
+    Ok(AcquireKvSnapshotLeaseResponse { unavailable_snapshots })
 }
 
-/// Nothing is held.
-pub(crate) fn release(_: &ReleaseKvSnapshotLeaseRequest) -> Reply<ReleaseKvSnapshotLeaseResponse> {
+/// Gives back what a lease holds of some buckets.
+pub(crate) fn release(
+    node: &Node,
+    gate: &Gate<'_>,
+    request: &ReleaseKvSnapshotLeaseRequest,
+) -> Reply<ReleaseKvSnapshotLeaseResponse> {
+    request.buckets_to_release.iter().try_for_each(|bucket| gate.table_id(Operation::Read, bucket.table_id))?;
+    let id = |b: &message::TableBucket| bucket_id(b.table_id, b.partition_id, b.bucket_id);
+    let buckets: Vec<_> = request.buckets_to_release.iter().map(id).collect();
+    if !buckets.is_empty() {
+        node.store.release_snapshots(&buckets, &request.lease_id)?;
+    }
     Ok(ReleaseKvSnapshotLeaseResponse {})
 }
 
-/// Nothing is held.
-pub(crate) fn drop_lease(_: &DropKvSnapshotLeaseRequest) -> Reply<DropKvSnapshotLeaseResponse> {
+/// Gives back all that a lease holds.
+pub(crate) fn drop_lease(node: &Node, request: &DropKvSnapshotLeaseRequest) -> Reply<DropKvSnapshotLeaseResponse> {
+    node.store.release_snapshots(&[], &request.lease_id)?;
     Ok(DropKvSnapshotLeaseResponse {})
+}
+
+fn bucket_id(table: i64, partition: Option<i64>, bucket: i32) -> TableBucket {
+    TableBucket { table: TableId(table), partition: partition.map(PartitionId), bucket }
 }
 
 /// The newest snapshot of a table's lake, with the offset at which each bucket's log goes on; older ones are not known here.

@@ -3,6 +3,7 @@
 //! Nothing here is believed: batches are checked before they are stored, for what is stored must be readable for ever.
 
 mod inserting;
+mod snapshots;
 
 use crate::TableMeta;
 use crate::bucket::{Bucket, Merger, Placed, Targets, Then, Unit, Upsert};

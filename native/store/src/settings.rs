@@ -49,6 +49,10 @@ pub struct Settings {
     pub kv_flush_interval: Duration,
     /// Log bytes of one bucket that a crash would replay before its memory table is written out.
     pub kv_replay_bytes_max: u64,
+    /// Time after which clients that read row files themselves are told a newer snapshot.
+    pub kv_snapshot_interval: Duration,
+    /// How many such times a snapshot that was told stays although nobody holds it.
+    pub kv_snapshots_retained: u32,
     /// Time between two looks for snapshots whose lease has ended.
     pub snapshot_check_interval: Duration,
     /// Buckets of a table that names no number.
@@ -104,6 +108,12 @@ const SETTINGS: &[Setting] = &[
     Setting { key: "kv.row-cache-size", kind: Kind::Bytes, default: "192mb", min: 0, max: u64::MAX,
         meaning: "Cache for single rows of primary-key tables by key, shared by all buckets; what lookups and upserts of hot keys are served from.",
         put: |s, v| s.kv_row_cache_bytes = v },
+    Setting { key: "kv.snapshot.interval", kind: Kind::Millis, default: "10min", min: 100, max: DAY_MS,
+        meaning: "Clients that read the row files of a primary-key table themselves (Fluss's Java client and Flink connector) are told the same snapshot of a bucket for this long, then a newer one; what changed since they read from the changelog.",
+        put: |s, v| s.kv_snapshot_interval = Duration::from_millis(v) },
+    Setting { key: "kv.snapshot.num-retained", kind: Kind::Count, default: "2", min: 1, max: 1000,
+        meaning: "For how many of these intervals such a snapshot stays after it was first told, if no client holds a lease of it.",
+        put: |s, v| s.kv_snapshots_retained = u32::try_from(v).unwrap_or(u32::MAX) },
     Setting { key: "kv.thread-num", kind: Kind::Count, default: "2", min: 1, max: 1024,
         meaning: "Threads that write and merge row files, for all buckets together.",
         put: |s, v| s.kv_threads = clamp_i32(v) },

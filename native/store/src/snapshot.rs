@@ -4,11 +4,19 @@
 //! over from a crash and goes. Leases are durable, for a reader may be restored in another process.
 
 use crate::bucket::Bucket;
-use crate::snapshot_index::{Snapshot, SnapshotIndex};
+use crate::snapshot_index::{Lease, Snapshot, SnapshotIndex};
 use sluice_base::{Error, Offset, Result, Subject};
-use sluice_kv::{KvSnapshot, open_snapshot};
-use std::path::PathBuf;
+use sluice_kv::{KvSnapshot, copy_plain, open_snapshot, plain_files};
+use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
+use std::time::Duration;
+
+/// Under this name the store itself holds what it has told to clients.
+const TOLD: &str = "\0told";
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
 
 impl Bucket {
     fn snapshots_dir(&self) -> PathBuf {
@@ -69,29 +77,111 @@ impl Bucket {
     /// # Errors
     /// `Busy` about `Disk` when the disk is full.
     pub(crate) fn acquire_snapshot(&self, lease: &str, lease_ms: u64) -> Result<(u64, Offset)> {
-        let kv = self.kv()?;
         let now = self.context.clock.now_ms();
+        let until_ms = now.saturating_add(i64::try_from(lease_ms).unwrap_or(i64::MAX));
         self.with_snapshots(|index| {
-            let newest = index.snapshots.last_key_value().map(|(id, s)| (*id, s.offset));
-            let (id, offset) = match newest {
-                Some((id, offset)) if offset == kv.mark().applied => (id, offset),
-                _ => {
-                    let id = index.next_id;
-                    self.context.fs.create_dir_all(&self.snapshots_dir())?;
-                    // A crash may have left a directory that the index does not name.
-                    self.context.fs.remove_dir_all(&self.snapshot_dir(id))?;
-                    let mark = kv.checkpoint(&self.snapshot_dir(id))?;
-                    // A snapshot must not outlive the log that it ends in.
-                    self.log()?.sync()?;
-                    index.next_id += 1;
-                    index.snapshots.insert(id, Snapshot { offset: mark.applied, rows: mark.rows });
-                    (id, mark.applied)
-                }
-            };
-            index.hold(id, lease, now.saturating_add(i64::try_from(lease_ms).unwrap_or(i64::MAX)));
+            let (id, offset) = self.current_snapshot(index)?;
+            index.hold(id, lease, until_ms);
             index.drop_unheld();
             Ok((id, offset))
         })
+    }
+
+    /// The newest snapshot if nothing has changed since, else a new one.
+    fn current_snapshot(&self, index: &mut SnapshotIndex) -> Result<(u64, Offset)> {
+        let kv = self.kv()?;
+        let newest = index.snapshots.last_key_value().map(|(id, s)| (*id, s.offset));
+        if let Some(newest) = newest.filter(|(_, offset)| *offset == kv.mark().applied) {
+            return Ok(newest);
+        }
+        let id = index.next_id;
+        self.context.fs.create_dir_all(&self.snapshots_dir())?;
+        // A crash may have left a directory that the index does not name.
+        self.context.fs.remove_dir_all(&self.snapshot_dir(id))?;
+        let mark = kv.checkpoint(&self.snapshot_dir(id))?;
+        // A snapshot must not outlive the log that it ends in.
+        self.log()?.sync()?;
+        index.next_id += 1;
+        index.snapshots.insert(id, Snapshot { offset: mark.applied, rows: mark.rows });
+        Ok((id, mark.applied))
+    }
+
+    /// The snapshot of which clients are told that read row files themselves; `None` before the first row. It is the same one for
+    /// `kv.snapshot.interval`, and stays for `kv.snapshot.num-retained` times that without a lease.
+    ///
+    /// # Errors
+    /// `Busy` about `Disk` when the disk is full.
+    pub(crate) fn told_snapshot(&self) -> Result<Option<(u64, Offset)>> {
+        if self.kv()?.mark().applied == 0 {
+            return Ok(None);
+        }
+        let (now, settings) = (self.context.clock.now_ms(), &self.context.settings);
+        let interval = millis(settings.kv_snapshot_interval);
+        let stays = interval.saturating_mul(i64::from(settings.kv_snapshots_retained));
+        self.with_snapshots(|index| {
+            let told =
+                index.newest_of(TOLD).filter(|l| l.until_ms.saturating_sub(stays).saturating_add(interval) > now);
+            if let Some((id, snapshot)) = told.and_then(|l| index.snapshots.get_key_value(&l.snapshot)) {
+                return Ok(Some((*id, snapshot.offset)));
+            }
+            let (id, offset) = self.current_snapshot(index)?;
+            // Those told before end when they were to end.
+            index.leases.retain(|l| l.name != TOLD || l.snapshot != id);
+            index.leases.push(Lease { snapshot: id, name: TOLD.to_owned(), until_ms: now.saturating_add(stays) });
+            index.leases.retain(|l| l.name != TOLD || l.until_ms > now);
+            index.drop_unheld();
+            Ok(Some((id, offset)))
+        })
+    }
+
+    /// Holds a snapshot that somebody knows by its id; false when it is not there (any more).
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub(crate) fn hold_snapshot(&self, id: u64, lease: &str, lease_ms: u64) -> Result<bool> {
+        let until_ms = self.context.clock.now_ms().saturating_add(i64::try_from(lease_ms).unwrap_or(i64::MAX));
+        if !self.may_have_snapshots() {
+            return Ok(false);
+        }
+        self.with_snapshots(|index| {
+            let there = index.snapshots.contains_key(&id);
+            if there {
+                index.hold(id, lease, until_ms);
+            }
+            Ok(there)
+        })
+    }
+
+    /// The log offset that a snapshot ends before, and its files in a form that RocksDB in any program opens: rows only.
+    ///
+    /// # Errors
+    /// `NotFound` about `Snapshot`; `Busy` about `Disk` when the disk is full; `Io`.
+    pub(crate) fn snapshot_files(&self, id: u64) -> Result<(Offset, Vec<PathBuf>)> {
+        if !self.may_have_snapshots() {
+            return Err(gone(self, id));
+        }
+        // In one go, for else the snapshot could end in the middle, and two could make the copy.
+        self.with_snapshots(|index| {
+            let snapshot = index.snapshots.get(&id).ok_or_else(|| gone(self, id))?;
+            let plain = self.snapshot_dir(id).join("plain");
+            self.make_plain(&self.snapshot_dir(id), &plain)?;
+            Ok((snapshot.offset, plain_files(self.context.fs.as_ref(), &plain)?))
+        })
+    }
+
+    /// The copy is whole if it is there under its name.
+    fn make_plain(&self, checkpoint: &Path, plain: &Path) -> Result<()> {
+        let fs = &self.context.fs;
+        if fs.exists(plain) {
+            return Ok(());
+        }
+        self.context.writable()?;
+        let unfinished = checkpoint.join("plain.new");
+        fs.remove_dir_all(&unfinished)?;
+        copy_plain(fs.as_ref(), checkpoint, &unfinished)?;
+        fs.sync_dir(&unfinished)?;
+        fs.rename(&unfinished, plain)?;
+        fs.sync_dir(checkpoint)
     }
 
     /// Whether the bucket has ever had a snapshot, told without reading anything.
@@ -155,11 +245,13 @@ pub(crate) fn open(bucket: &Bucket, id: u64) -> Result<KvSnapshot> {
     if known {
         return open_snapshot(&bucket.snapshot_dir(id));
     }
-    Err(Error::not_found(
-        Subject::Snapshot,
-        format!(
-            "snapshot {id} of {} is not there any more; its lease was given back or has run out, start the reader afresh",
-            bucket.id
-        ),
-    ))
+    Err(gone(bucket, id))
+}
+
+fn gone(bucket: &Bucket, id: u64) -> Error {
+    let message = format!(
+        "snapshot {id} of {} is not there any more; its lease was given back or has run out, start the reader afresh",
+        bucket.id
+    );
+    Error::not_found(Subject::Snapshot, message)
 }

@@ -49,6 +49,11 @@ impl SnapshotIndex {
         }
     }
 
+    /// What `name` holds of the newest snapshot of all that it holds, and until when.
+    pub(crate) fn newest_of(&self, name: &str) -> Option<&Lease> {
+        self.leases.iter().filter(|l| l.name == name).max_by_key(|l| l.snapshot)
+    }
+
     /// Forgets snapshots without a lease, but the newest.
     pub(crate) fn drop_unheld(&mut self) {
         let newest = self.snapshots.last_key_value().map(|(id, _)| *id);

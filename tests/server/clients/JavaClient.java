@@ -13,7 +13,9 @@ import java.util.stream.IntStream;
 import org.apache.fluss.client.Connection;
 import org.apache.fluss.client.ConnectionFactory;
 import org.apache.fluss.client.admin.Admin;
+import org.apache.fluss.client.admin.KvSnapshotLease;
 import org.apache.fluss.client.admin.OffsetSpec;
+import org.apache.fluss.client.metadata.KvSnapshots;
 import org.apache.fluss.client.lookup.Lookuper;
 import org.apache.fluss.client.table.Table;
 import org.apache.fluss.client.table.scanner.Scan;
@@ -67,6 +69,7 @@ public final class JavaClient {
             programs.put("append and scan", client::appendAndScan);
             programs.put("upsert, delete, lookup", client::upsertDeleteLookup);
             programs.put("changelog", client::changelog);
+            programs.put("snapshot of rows, then the changelog", client::snapshotThenChangelog);
             programs.put("prefix lookup", client::prefixLookup);
             programs.put("limit scan", client::limitScan);
             programs.put("a column is added", client::columnAdded);
@@ -330,6 +333,64 @@ public final class JavaClient {
                     .map(r -> r.getChangeType().shortString() + " " + show(r.getRow()))
                     .collect(Collectors.toList());
             same(Arrays.asList("+I " + show(row(1)), "-U " + show(row(1)), "+U 1/null/2", "-D 1/null/2"), seen);
+        }
+    }
+
+    /** The files of a snapshot are opened by the RocksDB that is in the client. */
+    private void snapshotThenChangelog() throws Exception {
+        TablePath path = create("snapshot", keyed(), 2, "id");
+        try (Table table = connection.getTable(path)) {
+            KvSnapshots none = admin.getLatestKvSnapshots(path).get();
+            same(2, none.getBucketIds().size());
+            same(false, none.getSnapshotId(0).isPresent());
+            Map<Integer, String> expected = new TreeMap<>();
+            UpsertWriter writer = table.newUpsert().createWriter();
+            for (int id = 0; id < 3000; id++) {
+                writer.upsert(row(id));
+                expected.put(id, show(row(id)));
+            }
+            writer.flush();
+            for (int id = 0; id < 3000; id += 7) {
+                writer.delete(row(id));
+                expected.remove(id);
+            }
+            writer.flush();
+            KvSnapshots snapshots = admin.getLatestKvSnapshots(path).get();
+            KvSnapshotLease lease = admin.createKvSnapshotLease("a lease", 60_000L);
+            Map<TableBucket, Long> wanted = new LinkedHashMap<>();
+            for (int bucket : snapshots.getBucketIds()) {
+                wanted.put(new TableBucket(snapshots.getTableId(), bucket), snapshots.getSnapshotId(bucket).getAsLong());
+            }
+            same(true, lease.acquireSnapshots(wanted).get().getUnavailableTableBucketSet().isEmpty());
+            writer.upsert(GenericRow.of(1, BinaryString.fromString("later"), 1L));
+            writer.upsert(row(7));
+            writer.flush();
+            Map<Integer, String> found = new TreeMap<>();
+            Map<TableBucket, Long> from = new LinkedHashMap<>();
+            for (Map.Entry<TableBucket, Long> bucket : wanted.entrySet()) {
+                try (BatchScanner scanner = table.newScan().createBatchScanner(bucket.getKey(), bucket.getValue())) {
+                    CloseableIterator<InternalRow> rows;
+                    while ((rows = scanner.pollBatch(Duration.ofSeconds(10))) != null) {
+                        rows.forEachRemaining(r -> found.put(r.getInt(0), show(r)));
+                        rows.close();
+                    }
+                }
+                from.put(bucket.getKey(), snapshots.getLogOffset(bucket.getKey().getBucket()).getAsLong());
+            }
+            same(expected, found);
+            List<String> after = new ArrayList<>();
+            try (LogScanner scanner = table.newScan().createLogScanner()) {
+                from.forEach((bucket, offset) -> scanner.subscribe(bucket.getBucket(), offset));
+                for (long end = System.nanoTime() + 30_000_000_000L; after.size() < 3 && System.nanoTime() < end; ) {
+                    for (ScanRecord record : scanner.poll(Duration.ofMillis(100))) {
+                        after.add(record.getChangeType().shortString() + " " + show(record.getRow()));
+                    }
+                }
+            }
+            Collections.sort(after);
+            same(Arrays.asList("+I " + show(row(7)), "+U 1/later/1", "-U " + show(row(1))), after);
+            lease.releaseSnapshots(wanted.keySet()).get();
+            lease.dropLease().get();
         }
     }
 

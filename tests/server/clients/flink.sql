@@ -36,3 +36,5 @@ SELECT user_id, amount FROM orders LIMIT 3;
 -- expect lookup join: +I 1 ann again; +I 2 bob; +I 3 <NULL>
 SELECT o.order_id, u.name FROM (SELECT order_id, user_id, PROCTIME() AS pt FROM (VALUES (1, 10), (2, 20), (3, 999)) AS v (order_id, user_id)) AS o
   LEFT JOIN users FOR SYSTEM_TIME AS OF o.pt AS u ON o.user_id = u.user_id;
+-- expect rows by key come from a snapshot, then from the changelog: +I 10 ann again 3; +I 20 bob 9
+SELECT * FROM users LIMIT 2;

@@ -1,5 +1,6 @@
 use super::*;
 use crate::{KvSettings, open_snapshot};
+use sluice_base::OsFs;
 use std::collections::BTreeMap;
 
 fn open(dir: &Path) -> Kv {
@@ -308,4 +309,28 @@ fn rows_on_their_way_do_not_go_back() {
         }
         done.store(true, Ordering::Relaxed);
     });
+}
+
+#[test]
+fn a_plain_copy_has_the_rows_without_the_mark_and_leaves_the_checkpoint_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let kv = open(&dir.path().join("kv"));
+    put(&kv, &[("a", Some("1")), ("b", Some("2"))], Mark { applied: 2, rows: 2 });
+    kv.flush().unwrap();
+    put(&kv, &[("b", None), ("c", Some("3"))], Mark { applied: 4, rows: 2 });
+    let (checkpoint, plain) = (dir.path().join("1"), dir.path().join("plain"));
+    let mark = kv.checkpoint(&checkpoint).unwrap();
+    crate::copy_plain(&OsFs, &checkpoint, &plain).unwrap();
+    assert_eq!(open_snapshot(&checkpoint).unwrap().mark(), mark);
+    let moved = dir.path().join("moved");
+    std::fs::create_dir(&moved).unwrap();
+    for file in crate::plain_files(&OsFs, &plain).unwrap() {
+        std::fs::copy(&file, moved.join(file.file_name().unwrap())).unwrap();
+    }
+    let db = rocksdb::DB::open_for_read_only(&rocksdb::Options::default(), &moved, false).unwrap();
+    let found: Vec<_> = db.iterator(rocksdb::IteratorMode::Start).map(|r| r.unwrap().0.to_vec()).collect();
+    assert_eq!(found, [b"a".to_vec(), b"c".to_vec()]);
+    let missing = crate::copy_plain(&OsFs, &dir.path().join("none"), &dir.path().join("x")).unwrap_err();
+    assert_eq!((missing.kind(), missing.subject()), (ErrorKind::NotFound, Subject::Snapshot));
+    assert_eq!(all(open_snapshot(&checkpoint).unwrap().scan(0).unwrap()), pairs(&[("a", "1"), ("c", "3")]));
 }
