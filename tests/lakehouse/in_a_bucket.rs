@@ -123,3 +123,57 @@ fn a_place_that_is_not_there_is_named_and_nothing_is_made() {
         assert!(home.store.table(&TablePath::new("fluss", "t")).is_err(), "the table was made all the same");
     }
 }
+
+#[test]
+#[ignore = "needs an S3 server: tests/lake/run.sh starts one"]
+fn closed_segments_are_copied_to_a_bucket_and_read_from_there() {
+    let endpoint = endpoint();
+    let settings = [
+        ("remote.data.dir", "s3://lake/segments"),
+        ("s3.endpoint", endpoint.as_str()),
+        ("s3.access-key", "tests"),
+        ("s3.secret-key", "tests-secret"),
+        ("s3.path.style.access", "true"),
+        ("log.segment.file-size", "1kb"),
+        ("log.index.interval-size", "64"),
+        ("remote.log.task-interval-duration", "1d"),
+        ("remote.log.task-max-upload-segments", "1000"),
+        ("remote.restore", "true"),
+    ];
+    let home = Home::with(Arc::new(OsFs), &settings);
+    for (name, keyed) in [("log", false), ("keyed", true)] {
+        let table = home.create(name, &fixture::buckets(fixture::descriptor(keyed), 1, &[]));
+        for part in 0..10 {
+            table.put(&rows(part * 50..part * 50 + 50));
+        }
+    }
+    home.store.copy_segments().unwrap();
+    let copies = storage(&[
+        ("datalake.paimon.warehouse", "s3://lake/segments".to_owned()),
+        ("datalake.paimon.s3.endpoint", endpoint.clone()),
+        ("datalake.paimon.s3.access-key", "tests".to_owned()),
+        ("datalake.paimon.s3.secret-key", "tests-secret".to_owned()),
+        ("datalake.paimon.s3.path.style.access", "true".to_owned()),
+    ]);
+    let home = home.reopen();
+    for name in ["log", "keyed"] {
+        let table = home.table(name);
+        let dir = format!("data/{}/0/log", table.id.0);
+        assert!(copies.list(&dir).unwrap().len() > 3);
+        let local = std::fs::read_dir(home.dir.path().join(&dir)).unwrap();
+        let local = local.filter(|e| e.as_ref().unwrap().path().extension().is_some_and(|e| e == "log"));
+        assert_eq!(local.count(), 2);
+        let ids: Vec<i32> = table.log().iter().map(|(.., row)| row.0).collect();
+        assert_eq!(ids, (0..500).collect::<Vec<_>>());
+    }
+    // The disk is lost; the log that was closed and all rows by key come back from the bucket.
+    home.store.close().unwrap();
+    let home = Home::with(Arc::new(OsFs), &settings);
+    assert!(home.table("log").log().len() > 300);
+    assert_eq!(home.table("keyed").current().into_keys().collect::<Vec<_>>(), (0..500).collect::<Vec<_>>());
+    for name in ["log", "keyed"] {
+        let dir = format!("data/{}/0/log", home.table(name).id.0);
+        home.store.drop_table(&fixture::path(name), false).unwrap();
+        assert!(copies.list(&dir).unwrap().is_empty());
+    }
+}

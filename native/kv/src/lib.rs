@@ -28,7 +28,7 @@ pub use merge::{
     AggregateFunction, ColumnFold, DeleteBehavior, Effect, FUNCTION_NAMES, MergeEngine, Outcome, Prior, Step,
 };
 pub use overlay::{Layer, Overlay};
-pub use plain::{copy_plain, plain_files};
+pub use plain::{copy_plain, files_of};
 pub use settings::KvSettings;
 pub use shared::KvShared;
 pub use snapshot::{KvSnapshot, open_snapshot};

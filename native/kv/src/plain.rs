@@ -37,11 +37,11 @@ pub fn copy_plain(fs: &dyn Fs, checkpoint: &Path, dir: &Path) -> Result<()> {
     db.flush_opt(&flush_options(true)).map_err(convert)
 }
 
-/// The files of such a copy that its readers need, in the order of their names.
+/// The files of a checkpoint, or of such a copy, that its readers need, in the order of their names.
 ///
 /// # Errors
 /// `NotFound` about `Snapshot`, `Io`.
-pub fn plain_files(fs: &dyn Fs, dir: &Path) -> Result<Vec<PathBuf>> {
+pub fn files_of(fs: &dyn Fs, dir: &Path) -> Result<Vec<PathBuf>> {
     let mut files = fs.list(dir)?;
     files.retain(|path| {
         let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();

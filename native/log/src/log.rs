@@ -3,8 +3,11 @@
 //! Locks, in this order: `syncing` (one sync at a time; those who wait for it find their batches already synced), `appender`
 //! (one append at a time, never held while the disk syncs), `writers`, `segments` (the list, held for moments). Readers take only the last.
 
+mod closed;
 mod durability;
 mod idempotence;
+
+pub use self::closed::ClosedSegment;
 
 use self::durability::Syncing;
 use crate::header::stamp;

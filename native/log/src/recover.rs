@@ -10,7 +10,9 @@ use crate::file_header::FILE_HEADER_BYTES;
 use crate::header::verify_crc;
 use crate::index::{Entry, Index};
 use crate::recovery_point::RecoveryPoint;
-use crate::segment::{Segment, check_header, complete_index, index_path, log_path, statistics_path, write_header};
+use crate::segment::{
+    MOVED_EXTENSION, Segment, check_header, complete_index, index_path, log_path, statistics_path, write_header,
+};
 use crate::stretch::Stretches;
 use crate::walk::{WHOLE_CHUNK_BYTES, Walk, damaged_at};
 use crate::{BATCH_HEADER_BYTES, BatchHeader};
@@ -81,7 +83,7 @@ impl Mode {
 /// # Errors
 /// `Unsupported` naming a file of a newer version; `Io`; `Busy` about `Disk`.
 pub(crate) fn recover(fs: &dyn Fs, dir: &Path, settings: &LogSettings, mode: Mode) -> Result<Opened> {
-    let bases = list_segments(fs, dir, mode)?;
+    let (bases, moved) = list_segments(fs, dir, mode)?;
     let point = RecoveryPoint::load(fs, dir)?;
     // Retention may have passed the point; a segment behind it cannot have gone by itself.
     if let Some(lost) = point.filter(|p| bases.first().is_none_or(|first| *first < p.segment))
@@ -91,7 +93,9 @@ pub(crate) fn recover(fs: &dyn Fs, dir: &Path, settings: &LogSettings, mode: Mod
         return Err(Error::corrupt(format!("{} is missing; put it back", path.display())));
     }
     let point = point.filter(|p| bases.binary_search(&p.segment).is_ok());
-    let first_checked = point.map_or(0, |p| bases.partition_point(|base| *base < p.segment));
+    // What lies elsewhere was durable and closed when it was copied there.
+    let behind_moved = moved.last().map_or(0, |last| bases.partition_point(|base| base <= last));
+    let first_checked = point.map_or(0, |p| bases.partition_point(|base| *base < p.segment)).max(behind_moved);
     let mut state = Recovering {
         fs,
         dir,
@@ -120,29 +124,35 @@ pub(crate) fn recover(fs: &dyn Fs, dir: &Path, settings: &LogSettings, mode: Mod
     Ok(Opened { point, ..state.finish()? })
 }
 
-/// Base offsets of the segments, in order. Indexes and statistics without a segment are removed.
-fn list_segments(fs: &dyn Fs, dir: &Path, mode: Mode) -> Result<Vec<Offset>> {
-    let mut bases = Vec::new();
+/// Base offsets of the segments, in order, and of those among them whose file lies elsewhere. Indexes and statistics without a segment are
+/// removed.
+fn list_segments(fs: &dyn Fs, dir: &Path, mode: Mode) -> Result<(Vec<Offset>, Vec<Offset>)> {
+    let (mut bases, mut moved) = (Vec::new(), Vec::new());
     let mut hints = Vec::new();
     if !mode.repair && !fs.exists(dir) {
-        return Ok(bases);
+        return Ok((bases, moved));
     }
     for path in fs.list(dir)? {
         let stem = path.file_stem().and_then(|s| s.to_str()).filter(|s| s.len() == 20);
         let Some(base) = stem.and_then(|s| s.parse::<Offset>().ok()).filter(|base| *base >= 0) else { continue };
         match path.extension().and_then(|e| e.to_str()) {
             Some("log") => bases.push(base),
+            Some(MOVED_EXTENSION) => moved.push(base),
             Some("index" | "stats") => hints.push((base, path)),
             _ => {}
         }
     }
+    bases.sort_unstable();
+    moved.retain(|base| bases.binary_search(base).is_err());
+    moved.sort_unstable();
+    bases.extend(&moved);
     bases.sort_unstable();
     for (base, path) in hints {
         if mode.repair && bases.binary_search(&base).is_err() {
             fs.remove(&path)?;
         }
     }
-    Ok(bases)
+    Ok((bases, moved))
 }
 
 struct Recovering<'a> {

@@ -20,6 +20,9 @@ use std::sync::{Arc, Mutex, RwLock};
 /// Read at least so much at once, however little was asked for.
 const READ_BYTES_MIN: usize = 64 << 10;
 
+/// Of the file that stands for a segment whose own is not in the directory: the disk then opens it from elsewhere.
+pub const MOVED_EXTENSION: &str = "remote";
+
 /// Name of a segment file.
 pub(crate) fn log_path(dir: &Path, base: Offset) -> PathBuf {
     dir.join(format!("{base:020}.log"))

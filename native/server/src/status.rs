@@ -181,6 +181,7 @@ fn bucket(bucket: &BucketStatus) -> Value {
         "in_files": bucket.rows.map(|rows| rows.in_files),
         "snapshots": bucket.rows.and_then(|rows| rows.snapshots),
         "in_lake": bucket.in_lake,
+        "in_remote": bucket.in_remote,
         "trouble": bucket.trouble,
     })
 }

@@ -7,7 +7,7 @@ use sluice_base::{Error, ErrorKind, Fs, Result};
 use std::path::Path;
 
 /// Its name in the store's directory.
-const FILE: &str = "access";
+pub(crate) const FILE: &str = "access";
 const SEALED: Sealed = Sealed {
     name: "access",
     magic: "SLUICE-ACCESS",

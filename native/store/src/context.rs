@@ -3,6 +3,7 @@
 use crate::commit::CommitQueue;
 use crate::flow::Flow;
 use crate::lake::{Lake, no_lake};
+use crate::remote::{Remote, RemoteDisk};
 use crate::{FlushPolicy, Settings, TableMeta};
 use sluice_base::{Clock, Error, ErrorKind, Fs, Result, Subject};
 use sluice_kv::{KvSettings, KvShared};
@@ -25,6 +26,8 @@ pub(crate) struct Context {
     pub(crate) flow: Flow,
     /// Where rows of tables with `table.datalake.enabled` flow on to.
     pub(crate) lake: Option<Lake>,
+    /// Where closed log segments are copied; the disk above reads them from there.
+    pub(crate) remote: Option<Arc<Remote>>,
 }
 
 impl Context {
@@ -43,8 +46,11 @@ impl Context {
             background_threads: settings.kv_threads,
         })?;
         let lake = Lake::new(&settings.lake, &fs, &clock)?;
+        let remote = Remote::open(root, &fs, settings, read_only)?;
+        let fs = remote.as_ref().map_or(fs, |remote| Arc::new(RemoteDisk(Arc::clone(remote))));
         Ok(Arc::new(Self {
             lake,
+            remote,
             data_dir: root.join("data"),
             read_only,
             fs,

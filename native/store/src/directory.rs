@@ -11,8 +11,10 @@ use std::sync::Arc;
 
 const STORE_FILE: &str = "STORE";
 const LOCK_FILE: &str = "LOCK";
-const CATALOG_FILE: &str = "catalog";
-const DATA_DIR: &str = "data";
+pub(crate) const CATALOG_FILE: &str = "catalog";
+pub(crate) const DATA_DIR: &str = "data";
+/// In the directory of a table that has an auto-increment column.
+pub(crate) const ROW_NUMBERS_FILE: &str = "row-numbers";
 const MAGIC: &str = "SLUICE-STORE";
 const FORMAT: u32 = 1;
 /// What a first opening that was cut off may leave behind before `STORE` is there.
@@ -111,7 +113,7 @@ fn clean_partitions(fs: &dyn Fs, table: &Path, known: &BTreeSet<i64>) -> Result<
 }
 
 /// The id behind a prefix that names a directory.
-fn id_of(entry: &Path, prefix: &str) -> Option<i64> {
+pub(crate) fn id_of(entry: &Path, prefix: &str) -> Option<i64> {
     let name = entry.file_name()?.to_str()?.strip_prefix(prefix)?;
     name.parse::<i64>().ok().filter(|id| *id >= 0)
 }

@@ -3,6 +3,7 @@
 use crate::bucket::Bucket;
 use crate::closing::Closing;
 use crate::context::Context;
+use crate::copying::Copier;
 use crate::directory::Directory;
 use crate::lake::{Lake, LakePlan, no_lake};
 use crate::lookup::TableLookup;
@@ -38,6 +39,7 @@ pub(crate) struct Engine {
     workers: Arc<Workers>,
     producers: Producers,
     tiering: Arc<Tiering>,
+    copier: Arc<Copier>,
     closed: AtomicBool,
 }
 
@@ -62,13 +64,33 @@ impl Engine {
             workers: Arc::new(Workers::default()),
             producers: Producers::default(),
             tiering,
+            copier: Arc::default(),
             closed: AtomicBool::new(false),
         });
         if !read_only {
             engine.workers.start(&engine.context, engine.tables.clone(), engine.partitioner.clone())?;
             engine.tiering.start(engine.tables.clone())?;
+            engine.copier.start(&engine.context, engine.tables.clone())?;
         }
         Ok(engine)
+    }
+
+    /// Copies closed log segments to remote storage now, and gives up local files.
+    ///
+    /// # Errors
+    /// `Invalid` about `Option` without remote storage; `Closed`; the first failure.
+    pub(crate) fn copy_segments(&self) -> Result<()> {
+        self.open_check()?;
+        let Some(remote) = &self.context.remote else {
+            let message = "the store was opened without 'remote.data.dir': there is no remote storage to copy to";
+            return Err(Error::invalid(Subject::Option, message));
+        };
+        self.copier.round(&self.context, remote, &self.tables)
+    }
+
+    /// The disk, with what is in remote storage.
+    pub(crate) fn disk(&self) -> &dyn Fs {
+        self.context.fs.as_ref()
     }
 
     /// Refuses what needs a disk that can be written.
@@ -403,6 +425,7 @@ impl Engine {
             return Ok(());
         }
         self.tiering.stop();
+        self.copier.stop();
         let tables = self.tables.all();
         self.tables.clear();
         Closing { context: self.context.clone(), tables, workers: self.workers.clone(), directory }.run()

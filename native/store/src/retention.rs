@@ -2,6 +2,7 @@
 
 use crate::bucket::Bucket;
 use sluice_base::{Offset, Result};
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 impl Bucket {
@@ -22,6 +23,7 @@ impl Bucket {
         }
         let keep_from = if meta.has_primary_key() { self.needed_from()? } else { end };
         let lake_has = meta.lake.map_or(Offset::MAX, |_| self.in_lake.load(Ordering::Acquire));
+        let _held = self.moving.lock().unwrap_or_else(PoisonError::into_inner);
         log.expire(now, Some(ttl_ms), keep_from.min(lake_has))?;
         Ok(())
     }
@@ -31,6 +33,8 @@ impl Bucket {
         let kv = self.kv()?;
         self.flush_kv()?;
         let leased = self.leased_from()?.unwrap_or(Offset::MAX);
-        Ok(kv.flushed_offset().min(leased))
+        // A store that comes back from remote storage goes on from the rows there.
+        let copied = self.context.remote.as_ref().map_or(Offset::MAX, |_| self.rows_copied.load(Ordering::Acquire));
+        Ok(kv.flushed_offset().min(leased).min(copied))
     }
 }

@@ -5,9 +5,9 @@
 use crate::context::Context;
 use crate::counter::{Counter, Take};
 use crate::ddl::auto_increment::AutoIncrement;
+use crate::directory::ROW_NUMBERS_FILE as FILE;
 use sluice_base::{Error, Result, Subject, TableId};
 
-const FILE: &str = "row-numbers";
 const MAGIC: &str = "SLUICE-ROWS 1";
 const CURE: &str = "put the file back from a backup, or write a number into it above all that the table's rows have";
 const FIRST: i64 = 1;

@@ -5,6 +5,7 @@
 
 use crate::hint::nearest;
 use crate::lake_settings::{self, LakeSettings};
+use crate::remote_settings::{self, RemoteSettings};
 use sluice_base::{Error, Result, Subject, parse_bytes, parse_duration};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -65,6 +66,16 @@ pub struct Settings {
     pub partition_check_interval: Duration,
     /// The store's lake.
     pub lake: LakeSettings,
+    /// Where closed log segments are copied.
+    pub remote: RemoteSettings,
+    /// Time between two looks for segments to copy.
+    pub remote_interval: Duration,
+    /// Whether a new store may be filled from what another one has copied to the remote place.
+    pub remote_restore: bool,
+    /// Longest time that rows stay in a segment which is not copied yet.
+    pub remote_roll_interval: Duration,
+    /// So many segments of one bucket are copied at one look.
+    pub remote_segments_max: usize,
 }
 
 enum Kind {
@@ -141,6 +152,18 @@ const SETTINGS: &[Setting] = &[
     Setting { key: "max.partition.num", kind: Kind::Count, default: "1000", min: 1, max: 1_000_000,
         meaning: "The most partitions that one table may have.",
         put: |s, v| s.partition_count_max = usize::try_from(v).unwrap_or(usize::MAX) },
+    Setting { key: "remote.log.roll-interval", kind: Kind::Millis, default: "10min", min: 10, max: 365 * DAY_MS,
+        meaning: "Time after which a segment that takes appends is closed and copied although it is not full: what a lost disk loses at most, with the next setting.",
+        put: |s, v| s.remote_roll_interval = Duration::from_millis(v) },
+    Setting { key: "remote.log.task-interval-duration", kind: Kind::Millis, default: "1min", min: 10, max: DAY_MS,
+        meaning: "Time between two looks for closed log segments to copy to `remote.data.dir`, and for local files that have a copy and may go.",
+        put: |s, v| s.remote_interval = Duration::from_millis(v) },
+    Setting { key: "remote.log.task-max-upload-segments", kind: Kind::Count, default: "5", min: 1, max: 1_000_000,
+        meaning: "The most segments of one bucket that are copied at one look.",
+        put: |s, v| s.remote_segments_max = usize::try_from(v).unwrap_or(usize::MAX) },
+    Setting { key: "remote.restore", kind: Kind::Choice(&["false", "true"]), default: "false", min: 0, max: 1,
+        meaning: "Whether a store with an empty directory takes over what a lost one has copied to `remote.data.dir`, and comes back with it. Without effect once the store has a catalog.",
+        put: |s, v| s.remote_restore = v == 1 },
     Setting { key: "snapshot.check-interval", kind: Kind::Millis, default: "10s", min: 10, max: DAY_MS,
         meaning: "Time between two looks for snapshots that no reader holds any more.",
         put: |s, v| s.snapshot_check_interval = Duration::from_millis(v) },
@@ -236,7 +259,8 @@ impl Settings {
     /// `Invalid` about `Option` for an unknown key (naming the nearest known one), an unreadable or out-of-range
     /// value, or two settings that contradict each other.
     pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
-        let mut settings = Self { lake: LakeSettings::from_options(options)?, ..Self::default() };
+        let (lake, remote) = (LakeSettings::from_options(options)?, RemoteSettings::from_options(options)?);
+        let mut settings = Self { lake, remote, ..Self::default() };
         for setting in SETTINGS {
             let text = options.get(setting.key).map_or(setting.default, String::as_str);
             (setting.put)(&mut settings, setting.parse(text)?);
@@ -288,7 +312,7 @@ impl Settings {
                 return Err(Error::new(sluice_base::ErrorKind::Conflict, Subject::Option, message));
             }
         }
-        if let Some(key) = self.lake.differs(options) {
+        if let Some(key) = self.lake.differs(options).or_else(|| self.remote.differs(options)) {
             let message = format!(
                 "the store is already open in this process with another '{key}'; give the same value or none, or close the store first"
             );
@@ -299,11 +323,11 @@ impl Settings {
 }
 
 fn is_foreign(key: &str) -> bool {
-    FOREIGN_KEYS.contains(&key) || FOREIGN_PREFIXES.iter().any(|p| key.starts_with(p))
+    FOREIGN_KEYS.contains(&key) || remote_settings::is_known(key) || FOREIGN_PREFIXES.iter().any(|p| key.starts_with(p))
 }
 
 fn unknown(key: &str) -> Error {
-    let keys = SETTINGS.iter().map(|s| s.key).chain(FOREIGN_KEYS.iter().copied());
+    let keys = SETTINGS.iter().map(|s| s.key).chain(FOREIGN_KEYS.iter().copied()).chain(remote_settings::keys());
     let hint = nearest(key, keys).map_or_else(String::new, |k| format!("; did you mean '{k}'?"));
     Error::invalid(Subject::Option, format!("'{key}' is not a known option of the catalog{hint}"))
 }
@@ -321,6 +345,7 @@ pub(crate) fn page() -> String {
         let _ = writeln!(out, "| `{}` | {} | `{}` | {} | {} |", s.key, s.type_name(), s.default, s.range(), s.meaning);
     }
     out.push('\n');
+    out.push_str(&remote_settings::page());
     out.push_str(&lake_settings::page());
     out
 }

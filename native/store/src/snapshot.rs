@@ -6,7 +6,7 @@
 use crate::bucket::Bucket;
 use crate::snapshot_index::{Lease, Snapshot, SnapshotIndex};
 use sluice_base::{Error, Offset, Result, Subject};
-use sluice_kv::{KvSnapshot, copy_plain, open_snapshot, plain_files};
+use sluice_kv::{KvSnapshot, copy_plain, files_of, open_snapshot};
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -23,7 +23,7 @@ impl Bucket {
         self.dir.join("snapshots")
     }
 
-    fn snapshot_dir(&self, id: u64) -> PathBuf {
+    pub(crate) fn snapshot_dir(&self, id: u64) -> PathBuf {
         self.snapshots_dir().join(id.to_string())
     }
 
@@ -165,7 +165,7 @@ impl Bucket {
             let snapshot = index.snapshots.get(&id).ok_or_else(|| gone(self, id))?;
             let plain = self.snapshot_dir(id).join("plain");
             self.make_plain(&self.snapshot_dir(id), &plain)?;
-            Ok((snapshot.offset, plain_files(self.context.fs.as_ref(), &plain)?))
+            Ok((snapshot.offset, files_of(self.context.fs.as_ref(), &plain)?))
         })
     }
 

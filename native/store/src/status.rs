@@ -20,7 +20,9 @@ pub struct BucketStatus {
     pub rows: Option<RowsStatus>,
     /// Up to which offset (exclusive) the lake is known to have the log.
     pub in_lake: Option<Offset>,
-    /// What keeps rows from becoming durable, or ended the bucket.
+    /// Up to which offset (exclusive) remote storage is known to have the log.
+    pub in_remote: Option<Offset>,
+    /// What keeps rows from becoming durable, ended the bucket, or keeps its log from being copied to remote storage.
     pub trouble: Option<String>,
 }
 
@@ -31,7 +33,7 @@ pub struct LogStatus {
     pub start: Offset,
     /// The offset behind the last row that readers may see.
     pub end: Offset,
-    /// Bytes on disk.
+    /// Bytes on disk, and in remote storage alone.
     pub bytes: u64,
 }
 
@@ -81,5 +83,8 @@ fn one(bucket: &Bucket, partition: Option<String>, open: bool) -> BucketStatus {
     let stuck = bucket.progress.stuck().map(|why| why.message().to_owned());
     let ended = bucket.progress.alive().err().map(|e| e.message().to_owned());
     let in_lake = Some(bucket.in_lake.load(Ordering::Acquire)).filter(|offset| *offset > 0);
-    BucketStatus { id: bucket.id, partition, log, rows, in_lake, trouble: ended.or(stuck).or(unreadable) }
+    let not_copied = bucket.not_copied.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let trouble = ended.or(stuck).or(unreadable).or(not_copied);
+    let in_remote = Some(bucket.log_copied.load(Ordering::Acquire)).filter(|offset| *offset > 0);
+    BucketStatus { id: bucket.id, partition, log, rows, in_lake, in_remote, trouble }
 }

@@ -12,6 +12,7 @@ use crate::engine::Engine;
 use crate::partitioner::{Partitioner, limits};
 use crate::raw::RawBucket;
 use crate::registry::{Member, Registry};
+use crate::remote::restore_if_lost;
 use crate::settings::Settings;
 use crate::status::BucketStatus;
 use crate::writer_ids::WriterIds;
@@ -115,6 +116,16 @@ impl LocalStore {
     /// `NotFound` about `Table` or `Bucket`; `Closed`.
     pub fn raw_bucket(&self, id: &TableBucket) -> Result<RawBucket> {
         self.core()?.engine.raw_bucket(id)
+    }
+
+    /// Copies closed log segments to `remote.data.dir` now, and gives up local files as the tables' options say, without waiting for
+    /// `remote.log.task-interval-duration`.
+    ///
+    /// # Errors
+    /// `Invalid` about `Option` when the store has no such place; `Closed`; `Io`, `Conflict` about `Store` when another store has taken the
+    /// place over. What is copied stays copied.
+    pub fn copy_segments(&self) -> Result<()> {
+        self.core()?.engine.copy_segments()
     }
 
     /// A partition by its id, with its table's; `None` when there is none.
@@ -236,14 +247,17 @@ impl Core {
     fn open(root: &Path, fs: Arc<dyn Fs>, clock: Arc<dyn Clock>, settings: Settings) -> Result<Self> {
         let directory = Directory::open(&*fs, &*clock, root)?;
         let read_only = directory.is_read_only();
+        if !read_only {
+            restore_if_lost(&fs, root, &settings)?;
+        }
         let may_create = !read_only && directory.is_without_data(&*fs)?;
         let catalog = Arc::new(Catalog::open(fs.clone(), clock.clone(), directory.catalog(), may_create)?);
         let state = catalog.state();
+        let engine = Engine::open(root, fs.clone(), clock.clone(), &settings, read_only)?;
         if !read_only {
             let ids = |t: &Arc<TableMeta>| (t.id.0, t.partitions.values().map(|p| p.partition_id).collect());
-            directory.clean(&*fs, &state.tables().map(ids).collect())?;
+            directory.clean(engine.disk(), &state.tables().map(ids).collect())?;
         }
-        let engine = Engine::open(root, fs.clone(), clock.clone(), &settings, read_only)?;
         let core = Self {
             root: root.to_owned(),
             partitioner: Arc::new(Partitioner::new(catalog.clone(), engine.tables().clone(), &settings)),

@@ -324,7 +324,7 @@ fn a_plain_copy_has_the_rows_without_the_mark_and_leaves_the_checkpoint_as_it_is
     assert_eq!(open_snapshot(&checkpoint).unwrap().mark(), mark);
     let moved = dir.path().join("moved");
     std::fs::create_dir(&moved).unwrap();
-    for file in crate::plain_files(&OsFs, &plain).unwrap() {
+    for file in crate::files_of(&OsFs, &plain).unwrap() {
         std::fs::copy(&file, moved.join(file.file_name().unwrap())).unwrap();
     }
     let db = rocksdb::DB::open_for_read_only(&rocksdb::Options::default(), &moved, false).unwrap();

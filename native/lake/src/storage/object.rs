@@ -34,8 +34,8 @@ impl ObjectStorage {
     /// `Io` when the threads that drive requests cannot be started.
     pub fn new(store: Arc<dyn ObjectStore>, prefix: &str) -> Result<Self> {
         let runtime =
-            Builder::new_multi_thread().worker_threads(THREADS).thread_name("sluice-lake").enable_all().build();
-        let runtime = runtime.map_err(|e| Error::io("start the threads for the lake's object store", e))?;
+            Builder::new_multi_thread().worker_threads(THREADS).thread_name("sluice-object").enable_all().build();
+        let runtime = runtime.map_err(|e| Error::io("start the threads for the object store", e))?;
         Ok(Self { store, requests: Arc::new(Requests(Some(runtime))), prefix: prefix.trim_matches('/').to_owned() })
     }
 
@@ -74,7 +74,7 @@ impl Drop for Requests {
 
 /// Runs a request to its end, whatever thread asks.
 fn wait<T: Send + 'static>(requests: &Requests, request: impl Future<Output = T> + Send + 'static) -> Result<T> {
-    let dropped = || Error::internal("a request to the lake's object store was dropped");
+    let dropped = || Error::internal("a request to the object store was dropped");
     let (sender, receiver) = mpsc::sync_channel(1);
     requests.0.as_ref().ok_or_else(dropped)?.spawn(async move {
         // Nobody hears the answer only when the asking thread is gone.
@@ -92,7 +92,7 @@ fn failed(what: &str, name: &str, e: object_store::Error) -> Error {
         object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. } => ErrorKind::Unsupported,
         _ => ErrorKind::Io,
     };
-    Error::new(kind, Subject::File, format!("cannot {what} {name} in the lake's object store: {e}")).with_source(e)
+    Error::new(kind, Subject::File, format!("cannot {what} {name} in the object store: {e}")).with_source(e)
 }
 
 impl Storage for ObjectStorage {

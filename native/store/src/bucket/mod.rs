@@ -22,6 +22,7 @@ use crate::commit::Stage;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::live_meta::LiveMeta;
+use crate::remote::Copies;
 use crate::row_numbers::RowNumbers;
 use crate::signal::Bells;
 use crate::snapshot_index::SnapshotIndex;
@@ -47,6 +48,16 @@ pub(crate) struct Bucket {
     pub(crate) in_lake: AtomicI64,
     /// Read from disk on first use.
     pub(crate) snapshots: Mutex<Option<SnapshotIndex>>,
+    /// Held while a segment of the log begins to count as copied, while its local file goes, and while segments expire.
+    pub(crate) moving: Mutex<()>,
+    /// What the copier knows; nobody else waits for it.
+    pub(crate) copies: Mutex<Copies>,
+    /// The offset before which remote storage has the log.
+    pub(crate) log_copied: AtomicI64,
+    /// The offset before which remote storage has the rows by key.
+    pub(crate) rows_copied: AtomicI64,
+    /// Why segments could not be copied at the last look.
+    pub(crate) not_copied: Mutex<Option<String>>,
     /// Opened on first use; replaced after a failed sync.
     log: RwLock<Option<Arc<Log>>>,
     /// Opened on first use; taken out when the bucket closes, whoever still has a handle.
@@ -97,6 +108,11 @@ impl Bucket {
             bells: Bells::default(),
             in_lake: AtomicI64::new(0),
             snapshots: Mutex::new(None),
+            moving: Mutex::new(()),
+            copies: Mutex::default(),
+            log_copied: AtomicI64::new(0),
+            rows_copied: AtomicI64::new(0),
+            not_copied: Mutex::new(None),
             log: RwLock::new(None),
             kv: RwLock::new(None),
             write: Mutex::new(WriteSide::default()),

@@ -24,6 +24,8 @@ pub struct LogOptions {
     pub compression: Compression,
     /// Age in ms at which rows may go; `None` = never.
     pub ttl_ms: Option<i64>,
+    /// What stays on the local disk although remote storage has it.
+    pub local: options::LocalLog,
 }
 
 /// How a table's rows go into the lake.
@@ -100,6 +102,7 @@ impl TableMeta {
             log: LogOptions {
                 compression: options::compression(&info.descriptor.properties)?,
                 ttl_ms: options::log_ttl_ms(&info.descriptor.properties)?,
+                local: options::local_log(&info.descriptor.properties)?,
             },
             merging: Merging::of(&info.descriptor)?,
             auto_increment: AutoIncrement::of(&info.descriptor)?,

@@ -35,6 +35,7 @@ pub(crate) const CHANGELOG_IMAGE: &str = "table.changelog.image";
 const LOG_TTL: &str = "table.log.ttl";
 const DATALAKE_AUTO_EXPIRE: &str = "table.datalake.auto-expire-snapshot";
 const LOG_LOCAL_TTL: &str = "table.log.local-ttl";
+const LOG_LOCAL_SEGMENTS: &str = "table.log.tiered.local-segments";
 const LOG_COMPRESSION: &str = "table.log.arrow.compression.type";
 const LOG_ZSTD_LEVEL: &str = "table.log.arrow.compression.zstd.level";
 pub(crate) const AUTO_INCREMENT_STEP: &str = "table.auto-increment.cache-size";
@@ -113,8 +114,8 @@ const OPTIONS: &[TableOption] = &[
     TableOption::new(LOG_ZSTD_LEVEL, Kind::Int { min: 1, max: 22 }, "3", "Most effort of ZSTD; a buffer that would get less than a sixteenth smaller by it is packed at level 1."),
     TableOption::new("table.log.format", Kind::Choice(&["ARROW", "INDEXED", "COMPACTED"]), "ARROW", "Encoding of log batches.")
         .only("ARROW", "log formats other than ARROW"),
-    TableOption::new(LOG_LOCAL_TTL, Kind::Duration, "`table.log.ttl`", "Age at which local segments that have a remote copy may go; at most `table.log.ttl`. Without effect while nothing is copied to remote storage: local segments stay for `table.log.ttl`.").alterable(),
-    TableOption::new("table.log.tiered.local-segments", Kind::Int { min: 1, max: INT_MAX }, "2", "Local segments kept beside their remote copies.").alterable(),
+    TableOption::new(LOG_LOCAL_TTL, Kind::Duration, "`table.log.ttl`", "Age at which local segments that have a remote copy go, also the newest closed ones; at most `table.log.ttl`, `0ms` = no age. Without effect where there is no `remote.data.dir`: local segments stay for `table.log.ttl`.").alterable(),
+    TableOption::new(LOG_LOCAL_SEGMENTS, Kind::Int { min: 1, max: INT_MAX }, "2", "So many of the newest log segments of a bucket stay on the local disk although they have a remote copy, the one that takes appends counted. Without effect where there is no `remote.data.dir`.").alterable(),
     TableOption::new(LOG_TTL, Kind::Duration, "7d", "Age at which log rows may go; `0ms` keeps them for ever.").alterable(),
     TableOption::new(MERGE_ENGINE, Kind::Choice(&["first_row", "versioned", "aggregation"]), "", "What becomes of a second row with the same key; unset = the last one wins.").for_key_tables(),
     TableOption::new(VERSION_COLUMN, Kind::Text, "", "The version column of the `versioned` engine: INT, BIGINT, TIMESTAMP or TIMESTAMP_LTZ.").for_key_tables(),
@@ -228,6 +229,26 @@ fn ttl_of(properties: &BTreeMap<String, String>) -> Result<std::time::Duration> 
 pub(crate) fn log_ttl_ms(properties: &BTreeMap<String, String>) -> Result<Option<i64>> {
     let ttl = ttl_of(properties)?;
     Ok((!ttl.is_zero()).then(|| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)))
+}
+
+/// How long closed segments stay on the local disk once remote storage has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LocalLog {
+    /// So many of the newest stay, the one that takes appends counted.
+    pub segments: usize,
+    /// Age in ms at which those go too; `None` = no age.
+    pub ttl_ms: Option<i64>,
+}
+
+/// What of a log stays on the local disk although remote storage has it.
+///
+/// # Errors
+/// `Invalid` when a stored value cannot be read, which [`check`] rules out.
+pub(crate) fn local_log(properties: &BTreeMap<String, String>) -> Result<LocalLog> {
+    let segments = properties.get(LOG_LOCAL_SEGMENTS).and_then(|text| text.trim().parse().ok()).unwrap_or(2);
+    let ttl = properties.get(LOG_LOCAL_TTL).map(|text| parse_duration(text)).transpose()?;
+    let ttl_ms = ttl.filter(|t| !t.is_zero()).map(|t| i64::try_from(t.as_millis()).unwrap_or(i64::MAX));
+    Ok(LocalLog { segments, ttl_ms })
 }
 
 /// How often a table's rows go into the lake; `None` for a table that has none.
