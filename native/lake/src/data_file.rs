@@ -73,6 +73,22 @@ impl Place {
         })
     }
 
+    /// The place that a file of an entry is in.
+    ///
+    /// # Errors
+    /// `Corrupt` for a partition that is none of the table's.
+    pub(crate) fn of(table: &LakeTable, entry: &Entry) -> Result<Self> {
+        Ok(Self {
+            storage: Arc::clone(table.storage()),
+            directory: table.bucket_directory(&entry.partition, entry.bucket)?,
+            partition: entry.partition.clone(),
+            bucket: entry.bucket,
+            total_buckets: entry.total_buckets,
+            id: Uuid::new_v4(),
+            created: Vec::new(),
+        })
+    }
+
     /// Begins a file; `prefix` is `data` or `changelog`.
     ///
     /// # Errors

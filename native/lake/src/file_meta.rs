@@ -28,7 +28,8 @@ impl Statistics {
 }
 
 /// Whether a file came from a writer or from a compaction.
-pub(crate) const SOURCE_APPEND: i32 = 0;
+const SOURCE_APPEND: i32 = 0;
+pub(crate) const SOURCE_COMPACT: i32 = 1;
 
 /// One data file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

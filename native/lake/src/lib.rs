@@ -10,6 +10,9 @@
 
 mod append_writer;
 mod avro;
+mod commit;
+mod compaction;
+mod compaction_rule;
 mod data_file;
 mod definition;
 mod evolution;

@@ -43,6 +43,11 @@ impl Entry {
         Self { version: VERSION, kind: KIND_ADD, partition, bucket, total_buckets, file }
     }
 
+    /// The entry that takes the file of this one away.
+    pub(crate) fn removal(&self) -> Self {
+        Self { kind: KIND_DELETE, ..self.clone() }
+    }
+
     /// Whether it adds its file.
     pub(crate) const fn adds(&self) -> bool {
         self.kind != KIND_DELETE

@@ -78,7 +78,16 @@ impl PartialOrd for Head {
     }
 }
 
-/// The newest rows of all keys, in key order; keys whose newest change takes them away are left out.
+/// Changes as a merge gives them out.
+pub(crate) struct Changes {
+    pub(crate) sequences: ArrayRef,
+    pub(crate) kinds: ArrayRef,
+    /// The columns wanted.
+    pub(crate) columns: Vec<ArrayRef>,
+    pub(crate) rows: usize,
+}
+
+/// The newest rows of all keys, in key order.
 pub(crate) struct Merge {
     runs: Vec<Run>,
     /// The batch that each run is in, as a number in `blocks`, and the row.
@@ -138,17 +147,40 @@ impl Merge {
         self.load(run)
     }
 
-    /// The next rows: their columns, and how many.
+    /// The next rows: their columns, and how many. Keys whose newest change takes them away are left out.
     ///
     /// # Errors
     /// `Corrupt`, `Io`.
     pub(crate) fn next(&mut self) -> Result<Option<(Vec<ArrayRef>, usize)>> {
+        let chosen = self.choose(false)?;
+        if chosen.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some((self.columns(&chosen)?, chosen.len())))
+    }
+
+    /// The newest changes of the next keys; with `deletes` also those that take a row away.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub(crate) fn next_changes(&mut self, deletes: bool) -> Result<Option<Changes>> {
+        let chosen = self.choose(deletes)?;
+        if chosen.is_empty() {
+            return Ok(None);
+        }
+        let sequences = self.gather(|block| &block.sequences, &chosen)?;
+        let kinds = self.gather(|block| &block.kinds, &chosen)?;
+        Ok(Some(Changes { sequences, kinds, columns: self.columns(&chosen)?, rows: chosen.len() }))
+    }
+
+    /// Block and row of the newest change of each of the next keys.
+    fn choose(&mut self, deletes: bool) -> Result<Vec<(usize, usize)>> {
         self.forget_blocks();
         let mut chosen: Vec<(usize, usize)> = Vec::with_capacity(self.batch_rows);
         while chosen.len() < self.batch_rows {
             let Some(Reverse(head)) = self.heads.pop() else { break };
             let (block, row) = self.cursors[head.run];
-            if !self.blocks[block].retracts(row) {
+            if deletes || !self.blocks[block].retracts(row) {
                 chosen.push((block, row));
             }
             self.step(head.run)?;
@@ -159,17 +191,17 @@ impl Merge {
                 self.step(run)?;
             }
         }
-        if chosen.is_empty() {
-            return Ok(None);
-        }
+        Ok(chosen)
+    }
+
+    fn columns(&self, chosen: &[(usize, usize)]) -> Result<Vec<ArrayRef>> {
         let width = self.blocks.first().map_or(0, |b| b.columns.len());
-        let column = |i: usize| {
-            let arrays: Vec<&dyn Array> = self.blocks.iter().map(|b| b.columns[i].as_ref()).collect();
-            interleave(&arrays, &chosen)
-        };
-        let columns = (0..width).map(column).collect::<Result<Vec<_>, _>>();
-        let columns = columns.map_err(|e| Error::internal(format!("cannot merge lake rows: {e}")).with_source(e))?;
-        Ok(Some((columns, chosen.len())))
+        (0..width).map(|i| self.gather(|block| &block.columns[i], chosen)).collect()
+    }
+
+    fn gather<'b>(&'b self, pick: impl Fn(&'b Block) -> &'b ArrayRef, chosen: &[(usize, usize)]) -> Result<ArrayRef> {
+        let arrays: Vec<&dyn Array> = self.blocks.iter().map(|block| pick(block).as_ref()).collect();
+        interleave(&arrays, chosen).map_err(|e| Error::internal(format!("cannot merge lake rows: {e}")).with_source(e))
     }
 
     /// Drops batches that no run is in any more.

@@ -3,32 +3,22 @@
 //! The snapshot records for each bucket where its log begins and ends in this round. A round is refused unless it begins where
 //! the newest snapshot of ours ended, whoever wrote that: two rounds over the same rows cannot both be committed.
 
+use crate::commit::{ATTEMPTS, Commit};
 use crate::data_file::WrittenFiles;
-use crate::manifest::{Entry, ManifestMeta, settle};
+use crate::manifest::Entry;
 use crate::offsets::{LakeBucket, LakeOffsets, PROPERTY};
 use crate::snapshot::{CommitKind, Snapshot, VERSION};
 use crate::table::{LakeTable, Tiered};
 use sluice_base::{Error, ErrorKind, Result, Subject};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use uuid::Uuid;
-
-/// Manifests below this size are put together.
-const MANIFEST_BYTES: i64 = 8 << 20;
-/// As soon as there are so many of them.
-const SMALL_MANIFESTS_MAX: usize = 30;
-/// Entries of one manifest that was put together: some 8 MB.
-const MANIFEST_ENTRIES: usize = 32 << 10;
-/// How often another commit may come in between.
-const ATTEMPTS: usize = 100;
 
 /// A round being put together.
 #[derive(Debug)]
 pub struct Round<'t> {
     table: &'t LakeTable,
     user: String,
-    /// Begins the names of this round's manifests.
-    id: Uuid,
+    commit: Commit<'t>,
     ranges: LakeOffsets,
     /// Where the round begins, by bucket; `None` where nothing is in the lake yet.
     starts: BTreeMap<LakeBucket, Option<i64>>,
@@ -48,7 +38,7 @@ impl<'t> Round<'t> {
         Self {
             table,
             user: user.into(),
-            id: Uuid::new_v4(),
+            commit: Commit::new(table),
             ranges: LakeOffsets::default(),
             starts: BTreeMap::new(),
             files: WrittenFiles::default(),
@@ -87,32 +77,16 @@ impl<'t> Round<'t> {
                 self.discard(&delta);
                 return Err(fenced);
             }
-            let base = self.base_manifests(newest.as_ref())?;
-            let base_list = format!("manifest-list-{}-{}", self.id, Uuid::new_v4());
-            let base_bytes = self.table.manifests().write_list(&base_list, &base)?;
-            let snapshot = self.snapshot(newest.as_ref(), &tiered, &delta, (base_list, base_bytes))?;
-            if self.publish(&snapshot)? {
+            let base = self.commit.write_base(newest.as_ref())?;
+            let snapshot = self.snapshot(newest.as_ref(), &tiered, &delta, base)?;
+            if self.commit.publish(&snapshot)? {
                 // Readers find the snapshot without the hints too.
-                let _ = self.table.timeline().announce(&snapshot);
+                let _ = self.table.timeline().announce(&snapshot).and_then(|()| self.table.timeline().tag(&snapshot));
                 return Ok(snapshot);
             }
             self.table.manifests().discard(&snapshot.base_manifest_list);
         }
-        let message = format!("lake table {}: {ATTEMPTS} other commits came first; try again", self.table.path());
-        Err(Error::new(ErrorKind::Busy, Subject::Table, message))
-    }
-
-    /// Whether the snapshot is there and ours. An error that left it there is none.
-    fn publish(&self, snapshot: &Snapshot) -> Result<bool> {
-        let timeline = self.table.timeline();
-        match timeline.publish(snapshot) {
-            Ok(published) => Ok(published || timeline.read(snapshot.id)?.as_ref() == Some(snapshot)),
-            Err(e) => match timeline.read(snapshot.id) {
-                Ok(Some(found)) if found == *snapshot => Ok(true),
-                Ok(Some(_)) => Ok(false),
-                _ => Err(e),
-            },
-        }
+        Err(self.commit.overtaken())
     }
 
     fn check_starts(&self, tiered: &Tiered) -> Result<()> {
@@ -136,45 +110,12 @@ impl<'t> Round<'t> {
 
     /// Writes what every attempt shares: the manifests of this round's files and the lists that name them.
     fn write_delta(&self) -> Result<Delta> {
-        let manifests = self.table.manifests();
-        let write = |what: &str, entries: &[Entry]| -> Result<(String, i64)> {
-            let mut metas = Vec::new();
-            for (number, part) in entries.chunks(MANIFEST_ENTRIES).enumerate() {
-                metas.push(manifests.write_manifest(&format!("manifest-{}-{what}-{number}", self.id), part)?);
-            }
-            let list = format!("manifest-list-{}-{what}", self.id);
-            let bytes = manifests.write_list(&list, &metas)?;
-            Ok((list, bytes))
-        };
-        let (list, list_bytes) = write("delta", &self.files.data)?;
+        let (list, list_bytes) = self.commit.write("delta", &self.files.data)?;
         let changelog = match self.files.changelog.is_empty() {
             true => None,
-            false => Some(write("changelog", &self.files.changelog)?),
+            false => Some(self.commit.write("changelog", &self.files.changelog)?),
         };
         Ok(Delta { list, list_bytes, changelog })
-    }
-
-    /// All manifests of the newest snapshot, small ones put together when there are many.
-    fn base_manifests(&self, newest: Option<&Snapshot>) -> Result<Vec<ManifestMeta>> {
-        let Some(newest) = newest else { return Ok(Vec::new()) };
-        let manifests = self.table.manifests();
-        let mut all = manifests.read_list(&newest.base_manifest_list)?;
-        all.extend(manifests.read_list(&newest.delta_manifest_list)?);
-        let is_small = |m: &ManifestMeta| m.file_size < MANIFEST_BYTES;
-        if all.iter().filter(|m| is_small(m)).count() < SMALL_MANIFESTS_MAX {
-            return Ok(all);
-        }
-        // From the first small one on, so that removals stay behind what they remove.
-        let first = all.iter().position(is_small).unwrap_or(all.len());
-        let mut entries = Vec::new();
-        for meta in &all[first..] {
-            entries.extend(manifests.read_manifest(&meta.file_name)?);
-        }
-        all.truncate(first);
-        for part in settle(entries).chunks(MANIFEST_ENTRIES) {
-            all.push(manifests.write_manifest(&format!("manifest-{}-{}", self.id, Uuid::new_v4()), part)?);
-        }
-        Ok(all)
     }
 
     fn snapshot(
@@ -216,13 +157,9 @@ impl<'t> Round<'t> {
 
     /// Removes what this round wrote; only for a round that is certainly not in the lake.
     fn discard(&self, delta: &Delta) {
-        let manifests = self.table.manifests();
-        let lists = [Some(&delta.list), delta.changelog.as_ref().map(|c| &c.0)];
-        for list in lists.into_iter().flatten() {
-            for meta in manifests.read_list(list).unwrap_or_default() {
-                manifests.discard(&meta.file_name);
-            }
-            manifests.discard(list);
+        self.commit.discard(&delta.list);
+        if let Some((list, _)) = &delta.changelog {
+            self.commit.discard(list);
         }
         for name in &self.files.names {
             // As above: it would only take space.

@@ -66,6 +66,12 @@ impl LakeSplit {
         Self { files: files.map(|(_, file)| file.clone()).collect(), ..self.clone() }
     }
 
+    /// The number of its files.
+    #[must_use]
+    pub fn files(&self) -> usize {
+        self.files.len()
+    }
+
     /// Rows in its files, before changes of one key are merged.
     #[must_use]
     pub fn stored_rows(&self) -> i64 {
@@ -167,6 +173,20 @@ impl LakeScan {
             false => Source::Keyed(Box::new(self.keyed(split, &projection, options)?)),
         };
         Ok(Rows { source, schema })
+    }
+
+    /// The files of a bucket to be merged or put together, all columns of them.
+    pub(crate) fn part_of(partition: Vec<u8>, bucket: i32, files: Vec<FileMeta>) -> LakeSplit {
+        LakeSplit { partition, bucket, files }
+    }
+
+    /// All columns of a split's files, merged; with the numbers and kinds of the changes.
+    ///
+    /// # Errors
+    /// As [`LakeScan::read`].
+    pub(crate) fn merge(&self, split: &LakeSplit, batch_rows_max: usize) -> Result<Merge> {
+        let all: Vec<usize> = (0..self.table.schema().schema.columns.len()).collect();
+        self.keyed(split, &all, &ScanOptions { projection: None, predicate: None, batch_rows_max })
     }
 
     fn append(&self, split: &LakeSplit, projection: Vec<usize>, options: &ScanOptions) -> Result<Append> {

@@ -153,13 +153,17 @@ impl Timeline<'_> {
         self.storage.put_new(&self.name(snapshot.id), &snapshot.encode()?)
     }
 
-    /// Tells readers where the newest snapshot is, and keeps it from being expired. Readers do without, and the next round
-    /// makes good what fails here.
+    /// Tells readers where the newest snapshot is. Readers do without, and the next commit makes good what fails here.
     pub(crate) fn announce(&self, snapshot: &Snapshot) -> Result<()> {
         self.set_hint("LATEST", snapshot.id)?;
         if snapshot.id == 1 {
             self.begin_at(snapshot.id)?;
         }
+        Ok(())
+    }
+
+    /// Keeps a snapshot that says how far we are from being expired; the next round makes good what fails here.
+    pub(crate) fn tag(&self, snapshot: &Snapshot) -> Result<()> {
         self.storage.put(&format!("{}/{TAG}", self.directory), &snapshot.encode()?)
     }
 

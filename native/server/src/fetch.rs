@@ -159,6 +159,7 @@ fn look(node: &Node, gate: &Gate<'_>, request: &FetchLogRequest) -> Found {
                 Ok(found) => bytes += found,
                 Err(why) => {
                     failed = true;
+                    let why = without_partition(why);
                     (answer.error_code, answer.error_message) = why.fields(&node.troubles);
                 }
             }
@@ -167,6 +168,14 @@ fn look(node: &Node, gate: &Gate<'_>, request: &FetchLogRequest) -> Found {
         tables_resp.push(FetchLogTableResponse { table_id: table.table_id, buckets_resp });
     }
     Found { response: FetchLogResponse { tables_resp }, bytes, failed }
+}
+
+/// Readers of a partition that was dropped look for it anew and go on with the others; those that are told that it does not exist give up.
+fn without_partition(why: Failed) -> Failed {
+    match why.code {
+        ErrorCode::PartitionNotExists => Failed { code: ErrorCode::UnknownTableOrBucket, ..why },
+        _ => why,
+    }
 }
 
 /// Reads one bucket as far as `left` allows; the number of bytes.

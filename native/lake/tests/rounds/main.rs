@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod columns_added;
+mod compaction_changes_no_row;
 mod create_refuses;
 mod every_call_fails;
 mod filters_leave_out;
