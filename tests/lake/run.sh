@@ -27,6 +27,11 @@ jars="$SLUICE_PAIMON/jars/*:$(printf '%s:' "$FLINK_HOME"/lib/log4j-*.jar)"
 "$JAVA_HOME/bin/javac" -d "$scratch/classes" -cp "$jars" tests/lake/Judge.java tests/lake/Compact.java
 judge java "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Judge "$warehouse"
 
+# We compact what we wrote; it reads the same.
+SLUICE_LAKE_WAREHOUSE=$warehouse cargo test --quiet --locked --workspace --test judged -- --ignored --exact tables_that_we_compact
+judge pypaimon-after-our-compaction "$SLUICE_PAIMON/python/bin/python" tests/lake/judge.py "$warehouse"
+judge java-after-our-compaction "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Judge "$warehouse"
+
 # Java compacts what we wrote; we read that and bring a round on top; all judge again.
 "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Compact "$warehouse"
 SLUICE_LAKE_WAREHOUSE=$warehouse cargo test --quiet --locked --workspace --test judged -- --ignored --exact tables_that_java_has_compacted

@@ -1,6 +1,7 @@
 use crate::fixture::{WAIT, path};
 use crate::house::{House, descriptor, rows};
 use sluice_api::{Connection, LakeSnapshot, TableChange};
+use sluice_lake::CommitKind;
 use std::time::{Duration, Instant};
 
 fn wait(house: &House, name: &str, what: &str, done: impl Fn(&LakeSnapshot) -> bool) -> LakeSnapshot {
@@ -159,5 +160,36 @@ fn old_snapshots_go_where_the_table_asks_for_it() {
         assert_eq!(names.filter(|name| name.starts_with("snapshot-")).count(), left, "asked: {asked}");
         assert_eq!(house.in_lake("t").into_iter().map(|(row, _)| row).collect::<Vec<_>>(), rows(0..30));
         assert_eq!(house.home.store.lake_snapshot(&path("t")).unwrap().error, None);
+    }
+}
+
+#[test]
+fn files_are_merged_behind_the_rounds() {
+    let house = House::new(&[("datalake.tiering", "embedded")]);
+    let options = [("table.datalake.freshness", "100ms"), ("table.datalake.auto-compaction", "true")];
+    for (name, keyed) in [("log", false), ("keyed", true)] {
+        house.home.create(name, &descriptor(keyed, 1, &options));
+    }
+    let compacted = |name: &str| {
+        let lake = house.lake_table(name).unwrap();
+        let newest = lake.newest().unwrap().map_or(0, |s| s.id);
+        (1..=newest).any(|id| lake.snapshot(id).unwrap().is_some_and(|s| s.commit_kind == CommitKind::Compact))
+    };
+    for (name, step) in [("log", 10), ("keyed", 3)] {
+        let deadline = Instant::now() + 3 * WAIT;
+        let mut count = 0;
+        while !compacted(name) {
+            assert!(Instant::now() < deadline, "{name}: {:?}", house.home.store.lake_snapshot(&path(name)));
+            let table = house.home.table(name);
+            table.put(&rows(count..count + step));
+            count += step;
+            wait(&house, name, "rows in the lake", |told| told.buckets == [(0, table.end(0))]);
+        }
+        let found: Vec<_> = house.in_lake(name).into_iter().map(|(row, _)| row).collect();
+        assert_eq!(found, rows(0..count), "{name}");
+        if name == "log" {
+            assert_eq!(house.union(name), rows(0..count));
+        }
+        assert_eq!(house.home.store.lake_snapshot(&path(name)).unwrap().error, None);
     }
 }

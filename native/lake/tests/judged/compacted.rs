@@ -1,4 +1,4 @@
-//! The second act: Paimon's Java has compacted the tables; we read them, and bring another round on top.
+//! The second act: we compact the tables, then Paimon's Java does; we read them, and bring another round on top.
 
 use crate::canonical;
 use crate::warehouse::TIMESTAMP_MS;
@@ -16,6 +16,35 @@ use std::sync::Arc;
 
 /// Rows deleted in each bucket.
 const DELETED: usize = 3;
+
+/// Merges what there is to merge in every table, as eagerly as it can be asked for; the rows stay as `expected.json` says.
+pub fn compact_all(root: &Path) {
+    let expected: Value = serde_json::from_slice(&std::fs::read(root.join("expected.json")).unwrap()).unwrap();
+    let storage = Arc::new(LocalStorage::new(Arc::new(OsFs), root));
+    let eager = [
+        ("num-sorted-run.compaction-trigger", "2"),
+        ("num-levels", "6"),
+        ("compaction.max-size-amplification-percent", "0"),
+        ("compaction.min.file-num", "2"),
+    ];
+    let mut merged = 0;
+    for wanted in expected.as_array().unwrap() {
+        let path = TablePath::new("judged", wanted["name"].as_str().unwrap());
+        let clock = Arc::new(ManualClock::new(TIMESTAMP_MS));
+        let table = LakeTable::open(Arc::clone(&storage) as _, clock, &path).unwrap().unwrap();
+        let set = eager.iter().map(|(key, value)| ((*key).to_owned(), Some((*value).to_owned()))).collect();
+        let table = table.set_options(&set).unwrap();
+        while table.compact("compactor", &|| false).unwrap().is_some() {
+            merged += 1;
+        }
+        let table = table.set_options(&eager.iter().map(|(key, _)| ((*key).to_owned(), None)).collect()).unwrap();
+        let snapshot = table.newest().unwrap().unwrap();
+        let scan = LakeScan::new(&table, &snapshot).unwrap();
+        let found = scan.splits().iter().flat_map(|split| read(&scan, split)).flat_map(|batch| rows(&batch));
+        assert_eq!(sorted(found), sorted(list(&wanted["rows"])), "{path}");
+    }
+    assert!(merged > 10, "only {merged} compactions");
+}
 
 /// Reads every table of the warehouse, deletes some rows of the primary-key tables, and says so in `expected.json`.
 pub fn read_and_go_on(root: &Path) {

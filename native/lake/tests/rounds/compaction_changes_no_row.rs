@@ -14,6 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
+/// Text and offset by key.
+type Model = BTreeMap<i32, (String, i64)>;
+
 fn set(table: &LakeTable, options: &[(&str, &str)]) -> LakeTable {
     let options = options.iter().map(|(k, v)| ((*k).to_owned(), Some((*v).to_owned()))).collect();
     table.set_options(&options).unwrap()
@@ -52,7 +55,7 @@ fn changes(table: &LakeTable, start: i64, changes: &[(i32, bool)]) -> i64 {
 }
 
 /// Key, text and offset of every row of a snapshot.
-fn rows(table: &LakeTable, snapshot: &Snapshot) -> BTreeMap<i32, (String, i64)> {
+fn rows(table: &LakeTable, snapshot: &Snapshot) -> Model {
     let scan = LakeScan::new(table, snapshot).unwrap();
     let options = ScanOptions { projection: None, predicate: None, batch_rows_max: 1000 };
     let mut found = BTreeMap::new();
@@ -82,9 +85,9 @@ fn rows_by_key_equal_a_model() {
         // Without merges of everything, so that changes which take rows away lie above those rows for long.
         let amplification = if seed % 3 == 0 { "200" } else { "1000000" };
         let table = set(&table, &[target, ("compaction.max-size-amplification-percent", amplification)]);
-        let mut model: BTreeMap<i32, (String, i64)> = BTreeMap::new();
+        let mut model: Model = BTreeMap::new();
         let (mut end, mut compactions) = (0, 0);
-        let mut history: Vec<(Snapshot, BTreeMap<i32, (String, i64)>)> = Vec::new();
+        let mut history: Vec<(Snapshot, Model)> = Vec::new();
         for number in 0..40 {
             // Many rows at first, so that what comes later is not merged with them each time.
             let keys = if random.one_in(4) { 400 } else { 20 };

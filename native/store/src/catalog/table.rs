@@ -171,6 +171,12 @@ impl TableMeta {
 
     /// Whether old snapshots of the table's lake go after a round.
     #[must_use]
+    pub fn lake_compacts(&self) -> bool {
+        options::lake_compacts(&self.info.descriptor.properties)
+    }
+
+    /// Whether old snapshots of the lake go after a round.
+    #[must_use]
     pub fn lake_expires(&self) -> bool {
         options::lake_expires(&self.info.descriptor.properties)
     }

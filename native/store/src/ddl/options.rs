@@ -33,6 +33,7 @@ pub(crate) const DELETE_BEHAVIOR: &str = "table.delete.behavior";
 pub(crate) const CHANGELOG_IMAGE: &str = "table.changelog.image";
 
 const LOG_TTL: &str = "table.log.ttl";
+const DATALAKE_AUTO_COMPACTION: &str = "table.datalake.auto-compaction";
 const DATALAKE_AUTO_EXPIRE: &str = "table.datalake.auto-expire-snapshot";
 const LOG_LOCAL_TTL: &str = "table.log.local-ttl";
 const LOG_LOCAL_SEGMENTS: &str = "table.log.tiered.local-segments";
@@ -96,7 +97,7 @@ const OPTIONS: &[TableOption] = &[
     TableOption::new(auto_partition::TIME_UNIT, Kind::Choice(auto_partition::UNITS), "DAY", "Span of one partition."),
     TableOption::new(auto_partition::TIME_ZONE, Kind::Text, "system zone", "Zone in which the partition's time is read."),
     TableOption::new(CHANGELOG_IMAGE, Kind::Choice(&["FULL", "WAL"]), "FULL", "Whether the changelog holds rows as they were before an update; WAL spares a look at the old row. Not for `aggregation`."),
-    TableOption::new("table.datalake.auto-compaction", Kind::Bool, "false", "Compacts lake files while tiering. Kept, without effect yet: Paimon's own compaction job may run beside.").alterable(),
+    TableOption::new(DATALAKE_AUTO_COMPACTION, Kind::Bool, "false", "Merges files of the lake behind the rounds, as Paimon picks them (`docs/lake.md`). Paimon's own compaction job may run beside.").alterable(),
     TableOption::new(DATALAKE_AUTO_EXPIRE, Kind::Bool, "false", "Takes old snapshots of the lake away after a round: those that were replaced longer ago than `paimon.snapshot.time-retained` (1 h), but for the last `paimon.snapshot.num-retained.min` (10). Paimon's own `expire_snapshots` may run beside.").alterable(),
     TableOption::new(DATALAKE_ENABLED, Kind::Bool, "false", "Lets rows flow on into the lake (`docs/lake.md`). Needs the setting `datalake.paimon.warehouse`.").alterable(),
     TableOption::new(DATALAKE_FORMAT, Kind::Choice(LAKE_FORMATS), "paimon", "Format of the lake; decides bucket function and key encoding, written into every new table.")
@@ -260,6 +261,11 @@ pub(crate) fn lake_freshness(properties: &BTreeMap<String, String>) -> Result<Op
         return Ok(None);
     }
     parse_duration(properties.get(DATALAKE_FRESHNESS).map_or("3min", String::as_str)).map(Some)
+}
+
+/// Whether files of the lake are merged behind the rounds.
+pub(crate) fn lake_compacts(properties: &BTreeMap<String, String>) -> bool {
+    bool_of(properties, DATALAKE_AUTO_COMPACTION)
 }
 
 /// Whether old snapshots of the lake go after a round.

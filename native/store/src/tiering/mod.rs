@@ -4,6 +4,7 @@
 //! leaves nothing to make good: the next round goes on from what the newest snapshot records.
 
 mod bucket_rows;
+mod compactor;
 mod job;
 mod parts;
 mod round;
@@ -15,6 +16,7 @@ use crate::lake::{Lake, LakePlan};
 use crate::lake_settings::TieringMode;
 use crate::table::Table;
 use crate::tables::Tables;
+use compactor::{Compactor, USER};
 use job::{Job, Turn};
 use parts::Parts;
 use round::{Done, Until, run_round};
@@ -40,6 +42,7 @@ pub(crate) struct Tiering {
     jobs: Mutex<BTreeMap<TableId, Arc<Job>>>,
     /// What others drive.
     parts: Parts,
+    compactor: Compactor,
     stopped: AtomicBool,
     /// Set when a table may have become due.
     hint: (Mutex<bool>, Condvar),
@@ -58,6 +61,7 @@ impl Tiering {
             context,
             jobs: Mutex::default(),
             parts: Parts::default(),
+            compactor: Compactor::default(),
             stopped: AtomicBool::new(false),
             hint: Default::default(),
             running: Default::default(),
@@ -73,6 +77,7 @@ impl Tiering {
         if self.context.lake.is_none() || self.context.read_only {
             return Ok(());
         }
+        self.start_compactor(tables.clone())?;
         let tiering = self.clone();
         *lock(&self.running.0) = true;
         let spawned = std::thread::Builder::new().name("sluice-tier".to_owned()).spawn(move || {
@@ -93,6 +98,43 @@ impl Tiering {
         Ok(())
     }
 
+    /// Starts the thread that compacts beside the rounds, which need not wait for it.
+    fn start_compactor(self: &Arc<Self>, tables: Arc<Tables>) -> Result<()> {
+        let tiering = self.clone();
+        self.compactor.begin();
+        let spawned = std::thread::Builder::new().name("sluice-compact".to_owned()).spawn(move || {
+            while let Some(id) = tiering.compactor.next() {
+                let job = tiering.job(id);
+                let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| tiering.compact(&tables, id)));
+                match done {
+                    Ok(Ok(())) => {}
+                    Ok(Err(e)) => job.failed(&e),
+                    Err(_) => job.failed(&Error::internal("compacting a lake table panicked")),
+                }
+            }
+            tiering.compactor.end();
+        });
+        match spawned {
+            Ok(_) => Ok(()),
+            Err(e) => {
+                self.compactor.end();
+                Err(Error::io("start thread sluice-compact", e))
+            }
+        }
+    }
+
+    /// Merges files of one lake table, if there are many. What the lake holds is the same before and after.
+    fn compact(&self, tables: &Tables, id: TableId) -> Result<()> {
+        let Ok(table) = tables.get(id) else { return Ok(()) };
+        let meta = table.meta.get();
+        if meta.lake.is_none() || !meta.lake_compacts() {
+            return Ok(());
+        }
+        let stopped = || self.has_stopped() || table.alive().is_err();
+        let done = self.lake(&meta).and_then(|lake| lake.open(&meta)).and_then(|lake| lake.compact(USER, &stopped));
+        done.map(|_| ()).map_err(|e| e.context(format!("lake table {} is not compacted", meta.path)))
+    }
+
     /// Ends the thread and refuses rounds from now on. A round that waits for a lake that does not answer is not waited for: whatever comes
     /// of it is whole in the lake or not there.
     pub(crate) fn stop(&self) {
@@ -100,6 +142,7 @@ impl Tiering {
         self.look();
         let running = lock(&self.running.0);
         drop(self.running.1.wait_timeout_while(running, STOP_MAX, |running| *running));
+        self.compactor.stop(STOP_MAX);
         self.parts.give_up(|_| true);
     }
 
@@ -192,12 +235,20 @@ impl Tiering {
         }
         turn.job().succeeded(done.committed.then(|| self.context.clock.now_ms()));
         if done.committed {
-            self.expire(&meta, turn.job());
+            self.follow_up(&meta, turn.job());
         }
         Ok(done)
     }
 
-    /// Takes old snapshots away behind a round, if the table asks for it. The round's rows are in the lake whatever comes of this.
+    /// What a table asks for behind its rounds. The round's rows are in the lake whatever comes of this.
+    fn follow_up(&self, meta: &TableMeta, job: &Job) {
+        self.expire(meta, job);
+        if meta.lake_compacts() {
+            self.compactor.ask(meta.id);
+        }
+    }
+
+    /// Takes old snapshots away, if the table asks for it.
     fn expire(&self, meta: &TableMeta, job: &Job) {
         if !meta.lake_expires() {
             return;

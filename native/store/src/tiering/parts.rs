@@ -192,7 +192,7 @@ impl Tiering {
         }
         turn.job().succeeded(Some(self.context.clock.now_ms()));
         if committed {
-            self.expire(&meta, turn.job());
+            self.follow_up(&meta, turn.job());
         }
         drop(turn);
         self.snapshot(table)
