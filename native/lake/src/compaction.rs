@@ -1,30 +1,33 @@
 //! Compaction: files of a bucket are merged or put together into fewer, as one snapshot that changes no row.
 //!
 //! Rounds and Paimon's own compaction may go on meanwhile. A commit is refused unless all the files that it replaces are still there.
-//! Memory: a batch of each file that is merged.
+//! Memory: a batch of each run that is merged, of which there are at most 64.
 
 use crate::commit::{ATTEMPTS, Commit};
 use crate::compaction_rule::{CompactionRule, RunSize};
 use crate::data_file::Place;
 use crate::file_meta::{FileMeta, SOURCE_COMPACT, Statistics};
-use crate::keyed_writer::retracts;
+use crate::keyed_writer::{key_rows, retracts};
 use crate::manifest::Entry;
 use crate::merge::Changes;
 use crate::parquet_writer::ParquetWriter;
 use crate::scan::{LakeScan, LakeSplit, ScanOptions};
 use crate::snapshot::{CommitKind, Snapshot, VERSION};
-use crate::stored_row::StoredRows;
+use crate::stored_row::{StoredRows, decode};
 use crate::system_column::{append_columns, keyed_columns};
 use crate::table::LakeTable;
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int64Type};
 use sluice_base::Result;
-use sluice_row::DataType;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-/// Rows that are worked on at a time.
-const BATCH_ROWS: usize = 8 << 10;
+/// Rows of a run that are read at a time, and bytes of them as files hold them: wide rows come fewer at a time.
+const BATCH_ROWS: i64 = 1 << 10;
+const BATCH_BYTES: i64 = 1 << 20;
+/// Bytes of files after which a compaction takes no further bucket: so much is lost when others come first.
+const COMPACTION_BYTES: i64 = 1 << 30;
 
 /// What a compaction has done so far: whoever drops it uncommitted removes the files.
 struct Compaction<'t> {
@@ -45,17 +48,17 @@ impl Drop for Compaction<'_> {
 }
 
 impl LakeTable {
-    /// Merges files of buckets that have many, under the name `user`; the new snapshot, or `None` where nothing was due, `stopped` said so
-    /// meanwhile, or somebody else has replaced some of the files first. Tables with deletion vectors, or whose changelog comes from
-    /// compaction, are left to Paimon's own job.
+    /// Merges files of buckets that have many, under the name `user`; the new snapshot, behind which there may be more to do, or `None` where
+    /// nothing was due, `stopped` said so meanwhile, or somebody else has replaced some of the files first. Tables with deletion vectors or
+    /// `ignore-delete`, or whose changelog comes from compaction, are left to Paimon's own job.
     ///
     /// # Errors
     /// `Invalid` about `Option`; `Unsupported` for files that cannot be read here; `Busy`, `Corrupt`, `Io`: the lake is as it was, or the compaction is in it.
     pub fn compact(&self, user: &str, stopped: &dyn Fn() -> bool) -> Result<Option<Snapshot>> {
         let rule = CompactionRule::of(self.schema())?;
-        let made_by_compaction =
-            self.schema().option("changelog-producer").is_some_and(|p| !matches!(p.trim(), "none" | "input"));
-        let Some(newest) = self.newest()?.filter(|s| s.index_manifest.is_none() && !made_by_compaction) else {
+        let other = |key: &str, known: &[&str]| self.schema().option(key).is_some_and(|p| !known.contains(&p.trim()));
+        let left_to_paimon = other("changelog-producer", &["none", "input"]) || other("ignore-delete", &["false"]);
+        let Some(newest) = self.newest()?.filter(|s| s.index_manifest.is_none() && !left_to_paimon) else {
             return Ok(None);
         };
         let mut buckets: BTreeMap<(Vec<u8>, i32), Vec<Entry>> = BTreeMap::new();
@@ -66,7 +69,10 @@ impl LakeTable {
         let mut work =
             Compaction { table: self, removed: Vec::new(), added: Vec::new(), names: Vec::new(), committed: false };
         for files in buckets.into_values() {
-            for job in jobs(self, &rule, files) {
+            if size_of(&work.removed) >= COMPACTION_BYTES {
+                break;
+            }
+            for job in jobs(self, &rule, files)? {
                 if scan.is_none() {
                     scan = Some(LakeScan::new(self, &newest)?);
                 }
@@ -86,26 +92,61 @@ impl LakeTable {
 /// Files to replace.
 struct Job {
     files: Vec<Entry>,
+    /// The same as runs, of each of which one file is open at a time.
+    runs: Vec<Vec<FileMeta>>,
     /// The level of the new ones.
     level: i32,
     /// Whether changes that take rows away are kept: older rows lie elsewhere.
     deletes: bool,
 }
 
-fn jobs(table: &LakeTable, rule: &CompactionRule, mut files: Vec<Entry>) -> Vec<Job> {
+fn jobs(table: &LakeTable, rule: &CompactionRule, mut files: Vec<Entry>) -> Result<Vec<Job>> {
     if table.schema().schema.primary_key.is_empty() {
         files.sort_by_key(|e| (e.file.min_sequence, e.file.max_sequence));
         let metas: Vec<FileMeta> = files.iter().map(|e| e.file.clone()).collect();
-        let job = |group: std::ops::Range<usize>| Job { files: files[group].to_vec(), level: 0, deletes: false };
-        return rule.groups(&metas).into_iter().map(job).collect();
+        let job = |group: Range<usize>| Job {
+            runs: vec![metas[group.clone()].to_vec()],
+            files: files[group].to_vec(),
+            level: 0,
+            deletes: false,
+        };
+        return Ok(rule.groups(&metas).into_iter().map(job).collect());
     }
     let runs = runs(files);
     let sizes: Vec<RunSize> =
         runs.iter().map(|(level, files)| RunSize { level: *level, bytes: size_of(files) }).collect();
-    let Some(pick) = rule.pick(&sizes) else { return Vec::new() };
-    let deletes = pick.runs < runs.len();
-    let files = runs.into_iter().take(pick.runs).flat_map(|(_, files)| files).collect();
-    vec![Job { files, level: pick.level, deletes }]
+    let Some(pick) = rule.pick(&sizes) else { return Ok(Vec::new()) };
+    let deletes = pick.runs.end < runs.len();
+    let mut job = Job { files: Vec::new(), runs: Vec::new(), level: pick.level, deletes };
+    for (_, files) in runs.into_iter().skip(pick.runs.start).take(pick.runs.len()) {
+        job.runs.extend(in_key_order(table, &files)?);
+        job.files.extend(files);
+    }
+    Ok(vec![job])
+}
+
+/// The files of a run in the order of their keys; one by one, should they overlap after all.
+fn in_key_order(table: &LakeTable, files: &[Entry]) -> Result<Vec<Vec<FileMeta>>> {
+    if let [one] = files {
+        return Ok(vec![vec![one.file.clone()]]);
+    }
+    let types = table.schema().key_types();
+    let key = |stored: &[u8]| -> Result<Vec<u8>> { Ok(key_rows(&decode(&types, stored)?)?.row(0).as_ref().to_vec()) };
+    let bounded = |e: &Entry| Ok((key(&e.file.min_key)?, key(&e.file.max_key)?, e.file.clone()));
+    let mut files = files.iter().map(bounded).collect::<Result<Vec<_>>>()?;
+    files.sort_by(|a, b| a.0.cmp(&b.0));
+    let overlap = files.windows(2).any(|pair| pair[0].1 >= pair[1].0);
+    let files = files.into_iter().map(|(_, _, file)| file);
+    Ok(if overlap { files.map(|file| vec![file]).collect() } else { vec![files.collect()] })
+}
+
+/// How many rows of each file to read at a time, where files of `target_bytes` are written.
+fn batch_rows(files: &[Entry], target_bytes: i64) -> usize {
+    let rows: i64 = files.iter().map(|e| e.file.row_count).sum();
+    let of_row = (size_of(files) / rows.max(1)).max(1);
+    // A file ends between two batches, so many of them make one.
+    let batch = BATCH_BYTES.min(target_bytes / 8) / of_row;
+    usize::try_from(batch.clamp(1, BATCH_ROWS)).unwrap_or(1)
 }
 
 fn size_of(files: &[Entry]) -> i64 {
@@ -233,7 +274,7 @@ fn merge(
     job: &Job,
     stopped: &dyn Fn() -> bool,
 ) -> Result<Written> {
-    let mut merge = scan.merge(split, BATCH_ROWS)?;
+    let mut merge = scan.merge(split, &job.runs, batch_rows(&job.files, output.target_bytes))?;
     while let Some(changes) = merge.next_changes(job.deletes)? {
         if stopped() {
             return Ok(None);
@@ -252,7 +293,8 @@ fn append(
     job: &Job,
     stopped: &dyn Fn() -> bool,
 ) -> Result<Written> {
-    let mut rows = scan.read(split, &ScanOptions { projection: None, predicate: None, batch_rows_max: BATCH_ROWS })?;
+    let batch_rows_max = batch_rows(&job.files, output.target_bytes);
+    let mut rows = scan.read(split, &ScanOptions { projection: None, predicate: None, batch_rows_max })?;
     while let Some(batch) = rows.next_batch()? {
         if stopped() {
             return Ok(None);
@@ -294,8 +336,7 @@ impl Output<'_> {
     fn write_changes(&mut self, changes: Changes) -> Result<()> {
         let schema = self.table.schema();
         let keys: Vec<usize> = schema.key_indexes();
-        let types: Vec<DataType> = keys.iter().map(|i| schema.schema.columns[*i].data_type.clone()).collect();
-        let stored = StoredRows::new(&types)?;
+        let stored = StoredRows::new(&schema.key_types())?;
         let key_columns: Vec<ArrayRef> = keys.iter().map(|i| ArrayRef::clone(&changes.columns[*i])).collect();
         let (first, last) = (stored.encode(&key_columns, 0)?, stored.encode(&key_columns, changes.rows - 1)?);
         let kinds = changes.kinds.as_primitive::<Int8Type>().values();

@@ -3,6 +3,7 @@
 use crate::file_meta::FileMeta;
 use crate::table_schema::TableSchema;
 use sluice_base::{Error, Result, Subject, parse_bytes};
+use std::ops::Range;
 
 /// The options that say so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,12 +29,15 @@ pub(crate) struct RunSize {
     pub(crate) bytes: i64,
 }
 
-/// The newest `runs` runs are merged into files of `level`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The runs at `runs` are merged into files of `level`.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pick {
-    pub(crate) runs: usize,
+    pub(crate) runs: Range<usize>,
     pub(crate) level: i32,
 }
+
+/// Most runs that are merged at once, each of which has a file open. What others never merged may have thousands.
+const RUNS_MAX: usize = 64;
 
 impl CompactionRule {
     /// The rule of a table.
@@ -69,14 +73,18 @@ impl CompactionRule {
     }
 
     /// What to merge of a bucket's runs, which come newest first: by how much space older changes take, by sizes that are alike, by number.
+    /// Of very many the oldest.
     pub(crate) fn pick(&self, runs: &[RunSize]) -> Option<Pick> {
         let oldest = runs.last().filter(|_| runs.len() >= self.trigger.max(2))?;
         let bytes = |runs: &[RunSize]| runs.iter().map(|run| run.bytes).fold(0_i64, i64::saturating_add);
         // Files of a level beyond ours were written under other options.
         let max_level = runs.iter().map(|run| run.level).fold(self.max_level, i32::max);
+        if runs.len() > RUNS_MAX {
+            return Some(Pick { runs: runs.len() - RUNS_MAX..runs.len(), level: max_level });
+        }
         let newer = bytes(&runs[..runs.len() - 1]);
         if newer.saturating_mul(100) > self.amplification_percent.saturating_mul(oldest.bytes) {
-            return Some(Pick { runs: runs.len(), level: max_level });
+            return Some(Pick { runs: 0..runs.len(), level: max_level });
         }
         let alike = self.alike(runs, 1);
         if alike > 1 {
@@ -104,42 +112,63 @@ impl CompactionRule {
     fn into_level(runs: &[RunSize], count: usize, max_level: i32) -> Pick {
         let above = |run: &RunSize| run.level - 1;
         match runs.get(count).map(above) {
-            Some(level) if level > 0 => return Pick { runs: count, level },
-            None => return Pick { runs: runs.len(), level: max_level },
+            Some(level) if level > 0 => return Pick { runs: 0..count, level },
+            None => return Pick { runs: 0..runs.len(), level: max_level },
             Some(_) => {}
         }
         match runs.iter().enumerate().skip(count).find(|(_, run)| run.level > 0) {
-            Some((at, run)) => Pick { runs: at + 1, level: if at + 1 == runs.len() { max_level } else { run.level } },
-            None => Pick { runs: runs.len(), level: max_level },
+            Some((at, run)) => {
+                Pick { runs: 0..at + 1, level: if at + 1 == runs.len() { max_level } else { run.level } }
+            }
+            None => Pick { runs: 0..runs.len(), level: max_level },
         }
     }
 
     /// Groups of neighbours among the files of a bucket of an append table, in their order, that are to be put together: positions.
-    pub(crate) fn groups(&self, files: &[FileMeta]) -> Vec<std::ops::Range<usize>> {
+    pub(crate) fn groups(&self, files: &[FileMeta]) -> Vec<Range<usize>> {
         let is_small = |file: &FileMeta| file.file_size < self.target_bytes / 10 * 7;
+        let bytes_of =
+            |group: Range<usize>| files[group].iter().map(|file| file.file_size).fold(0, i64::saturating_add);
         let mut groups = Vec::new();
         let (mut begin, mut bytes) = (0, 0_i64);
         for (at, file) in files.iter().enumerate() {
             if !is_small(file) {
-                self.close(&mut groups, begin..at, bytes);
+                self.close(&mut groups, worth_writing(files, begin..at));
                 (begin, bytes) = (at + 1, 0);
                 continue;
             }
             bytes = bytes.saturating_add(file.file_size);
+            if bytes < self.target_bytes {
+                continue;
+            }
+            // Enough for a whole file, however few they are. The last one may yet be the first of the next.
+            begin = worth_writing(files, begin..at + 1).start.min(at);
+            bytes = bytes_of(begin..at + 1);
             if bytes >= self.target_bytes {
-                self.close(&mut groups, begin..at + 1, bytes);
+                groups.push(begin..at + 1);
                 (begin, bytes) = (at + 1, 0);
             }
         }
-        self.close(&mut groups, begin..files.len(), bytes);
+        self.close(&mut groups, worth_writing(files, begin..files.len()));
         groups
     }
 
-    fn close(&self, groups: &mut Vec<std::ops::Range<usize>>, group: std::ops::Range<usize>, bytes: i64) {
-        if group.len() >= self.files_min || group.len() > 1 && bytes >= self.target_bytes {
+    fn close(&self, groups: &mut Vec<Range<usize>>, group: Range<usize>) {
+        if group.len() >= self.files_min {
             groups.push(group);
         }
     }
+}
+
+/// A group without the files in front that are more than twice as large as all behind them: written again each time that some small ones
+/// have come, a row would be written many times.
+fn worth_writing(files: &[FileMeta], group: Range<usize>) -> Range<usize> {
+    let mut behind = files[group.clone()].iter().map(|file| file.file_size).fold(0, i64::saturating_add);
+    let is_worth = |at: &usize| {
+        behind -= files[*at].file_size;
+        files[*at].file_size <= behind.saturating_mul(2)
+    };
+    group.clone().find(is_worth).unwrap_or(group.end)..group.end
 }
 
 #[cfg(test)]
@@ -176,9 +205,15 @@ mod tests {
             (vec![(0, 600), (0, 500), (0, 400), (4, 900), (5, 1000)], Some((5, 5))),
             (vec![(0, 9), (0, 9), (0, 9), (0, 9), (7, 1)], Some((5, 7))),
         ] {
-            let expected = pick.map(|(runs, level)| Pick { runs, level });
+            let expected = pick.map(|(runs, level)| Pick { runs: 0..runs, level });
             assert_eq!(RULE.pick(&runs(&sizes)), expected, "{sizes:?}");
         }
+    }
+
+    #[test]
+    fn of_very_many_runs_the_oldest_are_merged_first() {
+        let sizes = [vec![(0, 1); 99], vec![(4, 7), (5, 1000)]].concat();
+        assert_eq!(RULE.pick(&runs(&sizes)), Some(Pick { runs: 37..101, level: 5 }));
     }
 
     #[test]
@@ -197,8 +232,8 @@ mod tests {
             }
             let runs = runs(&sizes);
             let Some(pick) = RULE.pick(&runs) else { continue };
-            assert!(pick.level > 0 && pick.runs <= runs.len() && pick.runs > 0, "{sizes:?} {pick:?}");
-            let older = runs.get(pick.runs..).unwrap();
+            assert!(pick.level > 0 && pick.runs.end <= runs.len() && !pick.runs.is_empty(), "{sizes:?} {pick:?}");
+            let older = runs.get(pick.runs.end..).unwrap();
             assert!(older.iter().all(|run| run.level > pick.level), "{sizes:?} {pick:?}");
         }
     }
@@ -218,9 +253,34 @@ mod tests {
             (vec![60, 60, 10, 10], vec![(0, 2)]),
             (vec![60, 60, 10, 10, 10], vec![(0, 2), (2, 5)]),
             (vec![90, 90], vec![]),
+            // The first is not written again for little.
+            (vec![50, 8, 8, 8], vec![(1, 4)]),
+            (vec![50, 9, 9, 9], vec![(0, 4)]),
+            (vec![50, 1, 1], vec![]),
+            (vec![69, 30, 1], vec![]),
         ] {
             let found: Vec<_> = RULE.groups(&files(&sizes)).into_iter().map(|g| (g.start, g.end)).collect();
             assert_eq!(found, groups, "{sizes:?}");
         }
+    }
+
+    #[test]
+    fn a_row_of_an_append_table_is_written_again_some_times_only() {
+        let rule = CompactionRule { target_bytes: 2000, files_min: 5, ..RULE };
+        let mut sizes: Vec<i64> = Vec::new();
+        let mut written = 0;
+        for round in 0..900 {
+            sizes.push(1 + round % 2);
+            let files: Vec<FileMeta> =
+                sizes.iter().map(|size| FileMeta { file_size: *size, ..FileMeta::append(String::new(), 0) }).collect();
+            for group in rule.groups(&files).into_iter().rev() {
+                let bytes: i64 = sizes[group.clone()].iter().sum();
+                written += bytes;
+                sizes.splice(group, [bytes]);
+            }
+        }
+        let all: i64 = sizes.iter().sum();
+        assert!(sizes.len() < 20, "{sizes:?}");
+        assert!(written < all * 8, "{all} bytes were written {} times", written / all);
     }
 }

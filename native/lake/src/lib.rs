@@ -19,6 +19,7 @@ mod evolution;
 mod expiry;
 mod file_columns;
 mod file_meta;
+mod file_series;
 mod keyed_writer;
 mod location;
 mod manifest;

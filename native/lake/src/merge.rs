@@ -2,8 +2,8 @@
 //!
 //! Memory: one batch of every run, and those that the rows being put out are in.
 
+use crate::file_series::FileSeries;
 use crate::keyed_writer::{key_rows, retracts};
-use crate::parquet_reader::ParquetReader;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
@@ -22,29 +22,24 @@ struct Block {
     rows: usize,
 }
 
-/// One sorted file being read.
+/// Files being read whose keys follow one another.
 struct Run {
-    reader: ParquetReader,
+    files: FileSeries,
     key_columns: usize,
 }
 
 impl Run {
-    /// The next batch that has rows. The reader gives sequence numbers, kinds, keys, then the columns wanted.
+    /// The next batch. The files give sequence numbers, kinds, keys, then the columns wanted.
     fn next(&mut self) -> Result<Option<Block>> {
-        while let Some((mut columns, rows)) = self.reader.next()? {
-            if rows == 0 {
-                continue;
-            }
-            let wanted = columns.split_off(2 + self.key_columns);
-            let keys = key_rows(&columns[2..])?;
-            let mut system = columns.into_iter();
-            let (Some(sequences), Some(kinds)) = (system.next(), system.next()) else { break };
-            if sequences.as_primitive_opt::<Int64Type>().is_none() || kinds.as_primitive_opt::<Int8Type>().is_none() {
-                return Err(Error::corrupt("a data file's sequence numbers or kinds are of a wrong type"));
-            }
-            return Ok(Some(Block { keys, sequences, kinds, columns: wanted, rows }));
+        let Some((mut columns, rows)) = self.files.next()? else { return Ok(None) };
+        let wanted = columns.split_off(2 + self.key_columns);
+        let keys = key_rows(&columns[2..])?;
+        columns.truncate(2);
+        let (Some(kinds), Some(sequences)) = (columns.pop(), columns.pop()) else { return Ok(None) };
+        if sequences.as_primitive_opt::<Int64Type>().is_none() || kinds.as_primitive_opt::<Int8Type>().is_none() {
+            return Err(Error::corrupt("a data file's sequence numbers or kinds are of a wrong type"));
         }
-        Ok(None)
+        Ok(Some(Block { keys, sequences, kinds, columns: wanted, rows }))
     }
 }
 
@@ -104,12 +99,12 @@ impl std::fmt::Debug for Merge {
 }
 
 impl Merge {
-    /// Merges files whose readers give sequence number, kind, `key_columns` key columns, then the columns wanted.
+    /// Merges runs whose files give sequence number, kind, `key_columns` key columns, then the columns wanted.
     ///
     /// # Errors
     /// `Corrupt`, `Io`.
-    pub(crate) fn new(readers: Vec<ParquetReader>, key_columns: usize, batch_rows: usize) -> Result<Self> {
-        let runs: Vec<Run> = readers.into_iter().map(|reader| Run { reader, key_columns }).collect();
+    pub(crate) fn new(runs: Vec<FileSeries>, key_columns: usize, batch_rows: usize) -> Result<Self> {
+        let runs: Vec<Run> = runs.into_iter().map(|files| Run { files, key_columns }).collect();
         let cursors = vec![(usize::MAX, 0); runs.len()];
         let mut merge =
             Self { runs, cursors, blocks: Vec::new(), heads: BinaryHeap::new(), batch_rows: batch_rows.max(1) };

@@ -1,8 +1,9 @@
 //! Scanning one snapshot of a table: which files each bucket has, and their rows.
 
 use crate::file_meta::FileMeta;
+use crate::file_series::{FileSeries, OfEach};
 use crate::merge::Merge;
-use crate::parquet_reader::{FileColumns, ParquetReader, Wanted};
+use crate::parquet_reader::FileColumns;
 use crate::predicate::Predicate;
 use crate::snapshot::Snapshot;
 use crate::system_column::{SEQUENCE_NUMBER, VALUE_KIND};
@@ -13,7 +14,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use sluice_base::{Error, Result, Subject};
 use sluice_row::arrow_field;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What to read of a table.
@@ -180,53 +181,54 @@ impl LakeScan {
         LakeSplit { partition, bucket, files }
     }
 
-    /// All columns of a split's files, merged; with the numbers and kinds of the changes.
+    /// All columns of some runs of a split's files, merged; with the numbers and kinds of the changes. The keys of the files of a run follow one
+    /// another.
     ///
     /// # Errors
     /// As [`LakeScan::read`].
-    pub(crate) fn merge(&self, split: &LakeSplit, batch_rows_max: usize) -> Result<Merge> {
-        let all: Vec<usize> = (0..self.table.schema().schema.columns.len()).collect();
-        self.keyed(split, &all, &ScanOptions { projection: None, predicate: None, batch_rows_max })
+    pub(crate) fn merge(&self, split: &LakeSplit, runs: &[Vec<FileMeta>], batch_rows: usize) -> Result<Merge> {
+        let all = 0..self.table.schema().schema.columns.len();
+        self.merged(split, runs.iter().map(Vec::as_slice), all, None, batch_rows)
     }
 
-    fn append(&self, split: &LakeSplit, projection: Vec<usize>, options: &ScanOptions) -> Result<Append> {
-        let directory = self.table.bucket_directory(&split.partition, split.bucket)?;
-        let file = |f: &FileMeta| Ok((self.file_path(&directory, f), f.file_size, self.columns_of(f)?));
-        Ok(Append {
-            table: self.table.clone(),
-            files: split.files.iter().map(file).collect::<Result<_>>()?,
-            projection,
-            predicate: options.predicate.clone(),
-            batch_rows: options.batch_rows_max,
-            reader: None,
-        })
+    fn append(&self, split: &LakeSplit, projection: Vec<usize>, options: &ScanOptions) -> Result<FileSeries> {
+        let (predicate, batch_rows) = (options.predicate.clone(), options.batch_rows_max);
+        self.series(split, &split.files, &Arc::new(OfEach { projection, system: &[], predicate, batch_rows }))
     }
 
     fn keyed(&self, split: &LakeSplit, projection: &[usize], options: &ScanOptions) -> Result<Merge> {
         let keys = self.table.schema().key_indexes();
-        let directory = self.table.bucket_directory(&split.partition, split.bucket)?;
         // A newer change that does not match would hide an older one that does, were it left out: only conditions on the key hold for
         // all changes of a key alike.
-        let on_key = options.predicate.as_ref().and_then(|p| p.restricted(&|column| keys.contains(&column)));
-        let predicate = if split.files.len() == 1 { options.predicate.as_ref() } else { on_key.as_ref() };
-        let all: Vec<usize> = keys.iter().chain(projection).copied().collect();
-        let open = |file: &FileMeta| {
-            let wanted = Wanted {
-                columns: &self.columns_of(file)?,
-                projection: &all,
-                system: &[SEQUENCE_NUMBER, VALUE_KIND],
-                predicate,
-                batch_rows: options.batch_rows_max,
-            };
-            ParquetReader::open(
-                self.table.storage().as_ref(),
-                &self.file_path(&directory, file),
-                file.file_size,
-                &wanted,
-            )
+        let predicate = match split.files.len() {
+            1 => options.predicate.clone(),
+            _ => options.predicate.as_ref().and_then(|p| p.restricted(&|column| keys.contains(&column))),
         };
-        let readers = split.files.iter().map(open).collect::<Result<Vec<_>>>()?;
-        Merge::new(readers, keys.len(), options.batch_rows_max)
+        let runs = split.files.iter().map(std::slice::from_ref);
+        self.merged(split, runs, projection.iter().copied(), predicate, options.batch_rows_max)
+    }
+
+    fn merged<'f>(
+        &self,
+        split: &LakeSplit,
+        runs: impl Iterator<Item = &'f [FileMeta]>,
+        projection: impl Iterator<Item = usize>,
+        predicate: Option<Predicate>,
+        batch_rows: usize,
+    ) -> Result<Merge> {
+        let keys = self.table.schema().key_indexes();
+        let projection = keys.iter().copied().chain(projection).collect();
+        let of_each = Arc::new(OfEach { projection, system: &[SEQUENCE_NUMBER, VALUE_KIND], predicate, batch_rows });
+        let runs = runs.map(|files| self.series(split, files, &of_each)).collect::<Result<Vec<_>>>()?;
+        Merge::new(runs, keys.len(), batch_rows)
+    }
+
+    /// Some files of a split, one after the other.
+    fn series(&self, split: &LakeSplit, files: &[FileMeta], of_each: &Arc<OfEach>) -> Result<FileSeries> {
+        let directory = self.table.bucket_directory(&split.partition, split.bucket)?;
+        let file = |f: &FileMeta| Ok((self.file_path(&directory, f), f.file_size, self.columns_of(f)?));
+        let files = files.iter().map(file).collect::<Result<_>>()?;
+        Ok(FileSeries::new(Arc::clone(self.table.storage()), files, Arc::clone(of_each)))
     }
 
     fn file_path(&self, directory: &str, file: &FileMeta) -> String {
@@ -268,42 +270,8 @@ pub struct Rows {
 
 #[derive(Debug)]
 enum Source {
-    Append(Box<Append>),
+    Append(Box<FileSeries>),
     Keyed(Box<Merge>),
-}
-
-/// Files one after the other.
-#[derive(Debug)]
-struct Append {
-    table: LakeTable,
-    files: VecDeque<(String, i64, FileColumns)>,
-    projection: Vec<usize>,
-    predicate: Option<Predicate>,
-    batch_rows: usize,
-    reader: Option<ParquetReader>,
-}
-
-impl Append {
-    fn next(&mut self) -> Result<Option<(Vec<ArrayRef>, usize)>> {
-        loop {
-            if let Some(reader) = &mut self.reader {
-                match reader.next()? {
-                    Some((columns, rows)) if rows > 0 => return Ok(Some((columns, rows))),
-                    Some(_) => continue,
-                    None => self.reader = None,
-                }
-            }
-            let Some((name, length, columns)) = self.files.pop_front() else { return Ok(None) };
-            let wanted = Wanted {
-                columns: &columns,
-                projection: &self.projection,
-                system: &[],
-                predicate: self.predicate.as_ref(),
-                batch_rows: self.batch_rows,
-            };
-            self.reader = Some(ParquetReader::open(self.table.storage().as_ref(), &name, length, &wanted)?);
-        }
-    }
 }
 
 impl Rows {
@@ -313,7 +281,7 @@ impl Rows {
     /// `NotFound` about `File` when the snapshot has expired; `Corrupt`, `Io`.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let next = match &mut self.source {
-            Source::Append(append) => append.next()?,
+            Source::Append(files) => files.next()?,
             Source::Keyed(merge) => merge.next()?,
         };
         let Some((columns, rows)) = next else { return Ok(None) };

@@ -4,7 +4,7 @@ use crate::storage::Storage;
 use crate::type_text::{field_from_json, field_to_json};
 use serde_json::{Value, json};
 use sluice_base::{Error, Result, Subject};
-use sluice_row::{Column, Schema};
+use sluice_row::{Column, DataType, Schema};
 use std::collections::BTreeMap;
 
 /// The form of schema files that this version writes.
@@ -46,6 +46,11 @@ impl TableSchema {
     pub fn key_indexes(&self) -> Vec<usize> {
         let own = self.schema.primary_key.iter().filter(|n| !self.partition_keys.contains(n));
         own.filter_map(|n| self.schema.index_of(n)).collect()
+    }
+
+    /// The types of these columns.
+    pub(crate) fn key_types(&self) -> Vec<DataType> {
+        self.key_indexes().into_iter().map(|i| self.schema.columns[i].data_type.clone()).collect()
     }
 
     /// An option of the table.

@@ -4,6 +4,7 @@
 
 mod columns_added;
 mod compaction_changes_no_row;
+mod compactions;
 mod create_refuses;
 mod every_call_fails;
 mod filters_leave_out;
