@@ -76,7 +76,7 @@ fn why_rows_do_not_arrive_is_told_until_they_do() {
 fn a_store_closes_and_drops_tables_in_the_middle_of_rounds() {
     for _ in 0..5 {
         let house = House::new(&[("datalake.tiering", "embedded")]);
-        let fresh = [("table.datalake.freshness", "0ms")];
+        let fresh = [("table.datalake.freshness", "0ms"), ("table.datalake.auto-compaction", "true")];
         for name in ["a", "b"] {
             let table = house.home.create(name, &descriptor(false, 4, &fresh));
             for i in 0..20 {
@@ -192,4 +192,27 @@ fn files_are_merged_behind_the_rounds() {
         }
         assert_eq!(house.home.store.lake_snapshot(&path(name)).unwrap().error, None);
     }
+}
+
+#[test]
+fn what_hinders_compaction_is_told_and_moves_no_round() {
+    let house = House::new(&[("datalake.tiering", "embedded")]);
+    let mut described =
+        descriptor(true, 1, &[("table.datalake.freshness", "1h"), ("table.datalake.auto-compaction", "true")]);
+    described.custom_properties.insert("paimon.num-sorted-run.compaction-trigger".to_owned(), "many".to_owned());
+    let table = house.home.create("t", &described);
+    // The first round is due at once, the next in an hour.
+    table.put(&rows(0..5));
+    house.tier("t");
+    let told = wait(&house, "t", "an error", |told| told.error.is_some());
+    assert!(told.error.as_ref().unwrap().contains("'many'"), "{told:?}");
+    table.put(&rows(5..10));
+    std::thread::sleep(Duration::from_millis(1500));
+    // Whoever makes a table has the thread look at all of them.
+    house.home.create("other", &descriptor(false, 1, &[("table.datalake.freshness", "1h")]));
+    std::thread::sleep(Duration::from_millis(500));
+    let told = house.home.store.lake_snapshot(&path("t")).unwrap();
+    assert_eq!(told.buckets, [(0, 5)], "a round came long before its time: {told:?}");
+    // Rounds that are asked for go on.
+    assert_eq!(house.tier("t").buckets, [(0, 10)]);
 }

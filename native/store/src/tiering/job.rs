@@ -100,6 +100,11 @@ impl Job {
         state.error = Some(error.to_string());
     }
 
+    /// What goes on behind rounds failed: that is told, and the next round is due when it was.
+    pub(super) fn note(&self, error: &Error) {
+        self.lock().error = Some(error.to_string());
+    }
+
     /// When the last round was, and why the last try failed if it did.
     pub(super) fn status(&self) -> (Option<i64>, Option<String>) {
         let state = self.lock();

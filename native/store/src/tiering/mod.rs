@@ -104,12 +104,13 @@ impl Tiering {
         self.compactor.begin();
         let spawned = std::thread::Builder::new().name("sluice-compact".to_owned()).spawn(move || {
             while let Some(id) = tiering.compactor.next() {
-                let job = tiering.job(id);
+                // None for a table that was dropped.
+                let Some(job) = lock(&tiering.jobs).get(&id).cloned() else { continue };
                 let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| tiering.compact(&tables, id)));
                 match done {
                     Ok(Ok(())) => {}
-                    Ok(Err(e)) => job.failed(&e),
-                    Err(_) => job.failed(&Error::internal("compacting a lake table panicked")),
+                    Ok(Err(e)) => job.note(&e),
+                    Err(_) => job.note(&Error::internal("compacting a lake table panicked")),
                 }
             }
             tiering.compactor.end();
@@ -131,8 +132,12 @@ impl Tiering {
             return Ok(());
         }
         let stopped = || self.has_stopped() || table.alive().is_err();
-        let done = self.lake(&meta).and_then(|lake| lake.open(&meta)).and_then(|lake| lake.compact(USER, &stopped));
-        done.map(|_| ()).map_err(|e| e.context(format!("lake table {} is not compacted", meta.path)))
+        let compact = || -> Result<()> {
+            let lake_table = self.lake(&meta)?.open(&meta)?;
+            while lake_table.compact(USER, &stopped)?.is_some() {}
+            Ok(())
+        };
+        compact().map_err(|e| e.context(format!("lake table {} is not compacted", meta.path)))
     }
 
     /// Ends the thread and refuses rounds from now on. A round that waits for a lake that does not answer is not waited for: whatever comes
