@@ -215,5 +215,33 @@ fn reading(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, writing, reading);
+/// Each batch in a round of its own.
+fn many_rounds(table: &LakeTable, batches: &[RecordBatch]) {
+    let mut start = None;
+    for batch in batches {
+        let first = start.unwrap_or(0);
+        let mut writer = KeyedWriter::new(table, 0);
+        writer.write(batch, &vec![ChangeKind::UpdateAfter; ROWS_IN_BATCH], first, 5).unwrap();
+        let end = first + ROWS_IN_BATCH as i64;
+        let mut round = Round::new(table, "bench");
+        round.add(LakeBucket { partition: None, bucket: 0 }, start, first..end, writer.finish().unwrap());
+        round.commit().unwrap();
+        start = Some(end);
+    }
+}
+
+fn compacting(c: &mut Criterion) {
+    let mut group = c.benchmark_group("many_rounds");
+    group.throughput(Throughput::Elements(ROWS as u64)).sample_size(10).measurement_time(Duration::from_secs(5));
+    let place = dir();
+    let table = table(place.path(), true);
+    many_rounds(&table, &batches(true));
+    let found = scan(&table, None);
+    group.bench_function("scan_of_50_files", |b| b.iter(|| assert_eq!(scan(&table, None), found)));
+    while table.compact("bench", &|| false).unwrap().is_some() {}
+    group.bench_function("scan_when_compacted", |b| b.iter(|| assert_eq!(scan(&table, None), found)));
+    group.finish();
+}
+
+criterion_group!(benches, writing, reading, compacting);
 criterion_main!(benches);

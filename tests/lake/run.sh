@@ -48,6 +48,9 @@ judge java-of-a-store "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Judge "
 SLUICE_LAKE_WAREHOUSE=$stored cargo test --quiet --locked --workspace --test lakehouse -- --ignored --exact judged::a_store_goes_on_with_lake_tables_that_java_has_compacted
 judge pypaimon-of-a-store-after-compaction "$SLUICE_PAIMON/python/bin/python" tests/lake/judge.py "$stored"
 judge java-of-a-store-after-compaction "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Judge "$stored"
+SLUICE_LAKE_WAREHOUSE=$stored cargo test --quiet --locked --workspace --test lakehouse -- --ignored --exact judged::a_store_compacts_its_lake_tables_itself
+judge pypaimon-of-a-store-after-its-compaction "$SLUICE_PAIMON/python/bin/python" tests/lake/judge.py "$stored"
+judge java-of-a-store-after-its-compaction "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Judge "$stored"
 SLUICE_LAKE_WAREHOUSE=$stored cargo test --quiet --locked --workspace --test lakehouse -- --ignored --exact judged::old_snapshots_of_a_stores_lake_tables_go
 judge pypaimon-of-a-store-after-expiry "$SLUICE_PAIMON/python/bin/python" tests/lake/judge.py "$stored"
 judge java-of-a-store-after-expiry "$JAVA_HOME/bin/java" -cp "$scratch/classes:$jars" Judge "$stored"

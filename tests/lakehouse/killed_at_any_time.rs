@@ -4,6 +4,7 @@ use crate::fixture::{self, Row, WAIT, options, path, row};
 use crate::house::{descriptor, in_lake, sorted, union_batches};
 use sluice_api::{Connection, WriteOptions};
 use sluice_base::{OsFs, SystemClock, TableId};
+use sluice_lake::CommitKind;
 use sluice_store::{LocalStore, Settings};
 use sluice_testkit::Gen;
 use std::collections::BTreeSet;
@@ -38,7 +39,8 @@ fn victim() {
     let first: i32 = std::env::var(FIRST_ID).unwrap().parse().unwrap();
     let store = open(Path::new(&dir), "embedded");
     for (name, keyed) in [("log", false), ("keyed", true)] {
-        let described = descriptor(keyed, 2, &[("table.datalake.freshness", "0ms")]);
+        let options = [("table.datalake.freshness", "0ms"), ("table.datalake.auto-compaction", "true")];
+        let described = descriptor(keyed, 2, &options);
         store.create_table(&path(name), &described, true).unwrap();
     }
     for id in first.. {
@@ -77,6 +79,12 @@ fn what_was_acknowledged_is_in_the_lake_once() {
         let info = store.table(&path(name)).unwrap();
         fixture::Table { store: &store, path: path(name), id: TableId(info.table_id), buckets: info.bucket_count() }
     };
+    let compactions = |name: &str| {
+        let table = crate::house::lake_table(&dir.path().join("lake"), name).unwrap();
+        let snapshots = (1..).map_while(|id| table.snapshot(id).unwrap());
+        snapshots.filter(|snapshot| snapshot.commit_kind == CommitKind::Compact).count()
+    };
+    assert!(compactions("log") > 0 && compactions("keyed") > 0, "nothing was compacted before the last kill");
     let rounds = store.lake_snapshot(&path("log")).unwrap().snapshot.unwrap_or(0);
     for name in ["log", "keyed"] {
         store.tier(&path(name), WAIT).unwrap();

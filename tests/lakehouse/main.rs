@@ -5,6 +5,7 @@
 #[path = "../../native/lake/tests/judged/canonical.rs"]
 mod canonical;
 mod columns_added;
+mod compacted_behind_rounds;
 mod driven_from_outside;
 mod expiry_waits_for_the_lake;
 #[path = "../bucket/fixture.rs"]

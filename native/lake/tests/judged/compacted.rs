@@ -26,8 +26,10 @@ pub fn compact_all(root: &Path) {
         ("num-levels", "6"),
         ("compaction.max-size-amplification-percent", "0"),
         ("compaction.min.file-num", "2"),
+        // So that a level has several files.
+        ("target-file-size", "1 kb"),
     ];
-    let mut merged = 0;
+    let (mut merged, mut most_files) = (0, 0);
     for wanted in expected.as_array().unwrap() {
         let path = TablePath::new("judged", wanted["name"].as_str().unwrap());
         let clock = Arc::new(ManualClock::new(TIMESTAMP_MS));
@@ -40,10 +42,14 @@ pub fn compact_all(root: &Path) {
         let table = table.set_options(&eager.iter().map(|(key, _)| ((*key).to_owned(), None)).collect()).unwrap();
         let snapshot = table.newest().unwrap().unwrap();
         let scan = LakeScan::new(&table, &snapshot).unwrap();
+        if !table.schema().schema.primary_key.is_empty() {
+            most_files = scan.splits().iter().map(LakeSplit::files).max().unwrap_or(0).max(most_files);
+        }
         let found = scan.splits().iter().flat_map(|split| read(&scan, split)).flat_map(|batch| rows(&batch));
         assert_eq!(sorted(found), sorted(list(&wanted["rows"])), "{path}");
     }
     assert!(merged > 10, "only {merged} compactions");
+    assert!(most_files > 2, "{most_files} files are the most in a bucket");
 }
 
 /// Reads every table of the warehouse, deletes some rows of the primary-key tables, and says so in `expected.json`.
