@@ -184,7 +184,7 @@ fn too_many_partitions_end_the_write() {
     home.create("t", &by_name(false));
     let mut writer = writer(&home);
     let e = writer.write(&batch(&[row(1, "a", 1), row(2, "b", 1), row(3, "c", 1)]), &[]).unwrap_err();
-    assert_error(&e, ErrorKind::Invalid, Subject::Partition, &["'max.partition.num'", "name=c"]);
+    assert_error(&e, ErrorKind::Conflict, Subject::Partition, &["'max.partition.num'", "name=c"]);
     assert!(partitions(&home).is_empty(), "created together or not at all");
 }
 

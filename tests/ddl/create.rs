@@ -122,12 +122,12 @@ fn bucket_counts() {
     let home = home();
     home.create("most", &buckets(4096)).unwrap();
     home.create("least", &buckets(1)).unwrap();
-    for (count, parts) in [
-        (0, ["'bucket.num' = 0", "at least 1"]),
-        (-1, ["-1", "at least 1"]),
-        (4097, ["4097", "maximum of 4096 ('max.bucket.num')"]),
+    for (count, subject, parts) in [
+        (0, Subject::Option, ["'bucket.num' = 0", "at least 1"]),
+        (-1, Subject::Option, ["-1", "at least 1"]),
+        (4097, Subject::Bucket, ["4097", "maximum of 4096 ('max.bucket.num')"]),
     ] {
-        assert_error(&home.create("t", &buckets(count)).unwrap_err(), Invalid, Subject::Option, &parts);
+        assert_error(&home.create("t", &buckets(count)).unwrap_err(), Invalid, subject, &parts);
     }
 }
 

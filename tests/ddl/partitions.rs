@@ -174,7 +174,7 @@ fn there_is_a_most() {
     add(&store, &[("name", "a")]).unwrap();
     add(&store, &[("name", "b")]).unwrap();
     let e = add(&store, &[("name", "c")]).unwrap_err();
-    assert_error(&e, ErrorKind::Invalid, Subject::Partition, &["'max.partition.num'", "2 partitions", "name=c"]);
+    assert_error(&e, ErrorKind::Conflict, Subject::Partition, &["'max.partition.num'", "2 partitions", "name=c"]);
     let auto =
         with(by_name(), &[("table.auto-partition.enabled", "true"), ("table.auto-partition.num-precreate", "3")]);
     let e = store.create_table(&path("auto"), &auto, false).unwrap_err();
@@ -198,9 +198,9 @@ fn each_partition_keeps_its_number_of_buckets() {
     let home = home.reopen();
     let counts: Vec<i32> = listed(&home.store, &[]).iter().map(|p| p.bucket_count).collect();
     assert_eq!(counts, [1, 4, 1]);
-    for bad in ["0", "many", "5000"] {
+    for (bad, subject) in [("0", Subject::Option), ("many", Subject::Option), ("5000", Subject::Bucket)] {
         let e = home.alter("t", &[set("bucket.num", bad)]).unwrap_err();
-        assert_error(&e, ErrorKind::Invalid, Subject::Option, &["'bucket.num'", bad]);
+        assert_error(&e, ErrorKind::Invalid, subject, &["'bucket.num'", bad]);
     }
     home.create("plain", &table(&[])).unwrap();
     let e = home.alter("plain", &[set("bucket.num", "4")]).unwrap_err();

@@ -205,6 +205,15 @@ pub fn reads(keyed: i64, log: i64) -> Vec<Action> {
             let r = GetTableStatsRequest { table_id: keyed, ..GetTableStatsRequest::default() };
             ask::<GetTableStatsResponse>(c, K::GetTableStats, &r, whole)
         }),
+        action("RegisterProducerOffsets", Operation::Write, table("t"), move |c| {
+            let of_table = ProducerTableOffsets { table_id: keyed, ..ProducerTableOffsets::default() };
+            let r = RegisterProducerOffsetsRequest {
+                producer_id: "x".to_owned(),
+                table_offsets: vec![of_table],
+                ttl_ms: Some(1),
+            };
+            ask::<RegisterProducerOffsetsResponse>(c, K::RegisterProducerOffsets, &r, whole)
+        }),
         action("AcquireKvSnapshotLease", Operation::Read, table("t"), move |c| {
             let of_table = KvSnapshotLeaseForTable { table_id: keyed, ..KvSnapshotLeaseForTable::default() };
             let r = AcquireKvSnapshotLeaseRequest {

@@ -13,6 +13,7 @@ mod long_poll_wakes_on_commit;
 mod looked_at_from_outside;
 mod order_is_kept;
 mod partitions_come_and_go;
+mod producers_leave_offsets;
 mod projection_rewrites_columns;
 mod rights_are_asked_for;
 mod rows_by_key;

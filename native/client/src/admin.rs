@@ -84,7 +84,8 @@ pub(crate) fn create_table(
     // Not every server numbers columns by itself.
     let mut whole = descriptor.clone();
     whole.schema.assign_ids();
-    // Nor does every server look for what options say of columns.
+    // Nor does every server look for what options say of columns, or take custom options among a table's own.
+    whole.sort_options();
     whole.declare_columns()?;
     let table_json = json::of_table(&whole)?;
     let request = CreateTableRequest { table_path: wire_path(path), table_json, ignore_if_exists };

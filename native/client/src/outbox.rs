@@ -419,7 +419,7 @@ impl Outbox {
                 values.join("$"),
                 home.buckets
             );
-            return Err(Error::new(ErrorKind::Conflict, Subject::Partition, message).into());
+            return Err(Error::new(ErrorKind::Busy, Subject::Partition, message).into());
         }
         let place = home.bucket(&self.table, bucket.bucket);
         state.moved.insert(bucket, place);

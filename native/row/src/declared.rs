@@ -15,7 +15,17 @@ pub const GROUP_SUFFIX: &str = ".sequence-group";
 pub const NUMBERED: &str = "auto-increment.fields";
 const MERGE_ENGINE: &str = "table.merge-engine";
 
+/// What begins the options that are a table's own.
+const OWN: &str = "table.";
+
 impl TableDescriptor {
+    /// Puts every option into the map that it belongs to: `table.*` keys are a table's own, all others custom.
+    pub fn sort_options(&mut self) {
+        let all = std::mem::take(&mut self.custom_properties).into_iter().chain(std::mem::take(&mut self.properties));
+        let (own, custom): (BTreeMap<_, _>, BTreeMap<_, _>) = all.partition(|(key, _)| key.starts_with(OWN));
+        (self.properties, self.custom_properties) = (own, custom);
+    }
+
     /// Moves what options say of columns into the schema. Whether it makes sense there is not looked at. Functions are moved for tables with
     /// the merge engine `aggregation` only.
     ///

@@ -5,7 +5,9 @@ use crate::caller::Caller;
 use crate::gate::Gate;
 use crate::node::Node;
 use crate::writes::{Acks, patience, settle};
-use crate::{acls, calls, cluster, databases, logs, metadata, partitions, row_scans, rows, snapshots, tables};
+use crate::{
+    acls, calls, cluster, databases, logs, metadata, partitions, producers, row_scans, rows, snapshots, tables,
+};
 use bytes::Bytes;
 use sluice_api::Operation as O;
 use sluice_wire::message::{
@@ -254,6 +256,9 @@ fn look_at_rows(node: &Node, gate: &Gate<'_>, key: ApiKey, (id, version): (i32, 
             let judge = |r: &GetKvSnapshotMetadataRequest| gate.table_id(O::Describe, r.table_id);
             allowed(id, body, judge, |r| snapshots::metadata(node, r))
         }
+        ApiKey::RegisterProducerOffsets => run(id, body, |r| producers::register(node, gate, &r)),
+        ApiKey::GetProducerOffsets => run(id, body, |r| producers::get(node, gate, &r)),
+        ApiKey::DeleteProducerOffsets => run(id, body, |r| producers::delete(node, gate, &r)),
         ApiKey::AcquireKvSnapshotLease => run(id, body, |r| snapshots::acquire(node, gate, r)),
         ApiKey::ReleaseKvSnapshotLease => run(id, body, |r| snapshots::release(node, gate, &r)),
         ApiKey::DropKvSnapshotLease => run(id, body, |r| snapshots::drop_lease(node, &r)),

@@ -34,6 +34,7 @@ mod node;
 mod outgoing;
 mod partitions;
 mod process;
+mod producers;
 mod row_scans;
 mod rows;
 mod sasl;

@@ -5,7 +5,7 @@ use crate::gate::Gate;
 use crate::node::Node;
 use crate::{partitions, tables};
 use sluice_api::{Connection, LakePartitionOffsets, Operation, PartitionInfo};
-use sluice_base::{ErrorKind, PartitionId, TableBucket, TableId};
+use sluice_base::{ErrorKind, PartitionId, Subject, TableBucket, TableId};
 use sluice_wire::message::{
     AcquireKvSnapshotLeaseRequest, AcquireKvSnapshotLeaseResponse, DropKvSnapshotLeaseRequest,
     DropKvSnapshotLeaseResponse, GetKvSnapshotMetadataRequest, GetKvSnapshotMetadataResponse, GetLakeSnapshotRequest,
@@ -93,6 +93,9 @@ pub(crate) fn acquire(
             });
             match held {
                 Ok(true) => {}
+                Err(e) if e.kind() == ErrorKind::Invalid && e.subject() == Subject::Table => {
+                    return Err(Failed::new(ErrorCode::NonPrimaryKeyTable, e.message()));
+                }
                 Err(e) if e.kind() != ErrorKind::NotFound => return Err(e.into()),
                 Ok(false) | Err(_) => missing.push(wanted),
             }

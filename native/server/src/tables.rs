@@ -23,6 +23,11 @@ pub(crate) fn path(path: &message::TablePath) -> TablePath {
 
 pub(crate) fn create(node: &Node, request: &CreateTableRequest) -> Reply<CreateTableResponse> {
     let descriptor = json::table(&request.table_json)?;
+    // Clients tell a table's own options from those of its users; the store sorts them by itself.
+    if let Some(foreign) = descriptor.properties.keys().find(|key| !key.starts_with("table.")) {
+        let message = format!("'{foreign}' is not a Fluss table property. Give it among the custom properties.");
+        return Err(Failed::new(ErrorCode::InvalidConfig, message));
+    }
     node.store.create_table(&path(&request.table_path), &descriptor, request.ignore_if_exists)?;
     Ok(CreateTableResponse {})
 }

@@ -56,6 +56,8 @@ pub struct Settings {
     pub kv_snapshots_retained: u32,
     /// Time between two looks for snapshots whose lease has ended.
     pub snapshot_check_interval: Duration,
+    /// How long offsets that a client leaves under a producer's name are kept, if it does not say.
+    pub producer_offsets_ttl: Duration,
     /// Buckets of a table that names no number.
     pub bucket_count_default: i32,
     /// The most buckets that a table, or each partition of one, may have.
@@ -104,6 +106,9 @@ const SETTINGS: &[Setting] = &[
     Setting { key: "auto-partition.check.interval", kind: Kind::Millis, default: "10min", min: 10, max: DAY_MS,
         meaning: "Time between two looks at the clock for partitions to create and to drop.",
         put: |s, v| s.partition_check_interval = Duration::from_millis(v) },
+    Setting { key: "coordinator.producer-offsets.ttl", kind: Kind::Millis, default: "1d", min: 1, max: 365 * DAY_MS,
+        meaning: "How long offsets are kept that a client of the protocol leaves under the name of a producer, if it does not say.",
+        put: |s, v| s.producer_offsets_ttl = Duration::from_millis(v) },
     Setting { key: "default.bucket.number", kind: Kind::Count, default: "1", min: 1, max: 65_536,
         meaning: "Buckets of a table created without `bucket.num`.",
         put: |s, v| s.bucket_count_default = clamp_i32(v) },

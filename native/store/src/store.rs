@@ -11,6 +11,7 @@ use crate::directory::Directory;
 use crate::engine::Engine;
 use crate::partitioner::{Partitioner, limits};
 use crate::raw::RawBucket;
+use crate::registered::{Registered, RegisteredOffsets};
 use crate::registry::{Member, Registry};
 use crate::remote::restore_if_lost;
 use crate::settings::Settings;
@@ -44,6 +45,8 @@ struct Core {
     engine: Arc<Engine>,
     partitioner: Arc<Partitioner>,
     writer_ids: WriterIds,
+    /// Held while the file of registered offsets is read and written.
+    registered: Mutex<()>,
     fs: Arc<dyn Fs>,
     clock: Arc<dyn Clock>,
     /// Given up when the store closes; another process may then have the directory.
@@ -169,6 +172,38 @@ impl LocalStore {
         access_rules::replace(core.fs.as_ref(), &core.root, rules)
     }
 
+    /// Keeps offsets under the name of a producer that has none kept, for `ttl_ms` or `coordinator.producer-offsets.ttl`; whether it had none.
+    ///
+    /// # Errors
+    /// `Invalid` about `Writer` for an unfit name; `Corrupt`; `Io`, `Busy` about `Disk`; `Closed`.
+    pub fn register_producer(&self, id: &str, offsets: &[(TableBucket, Offset)], ttl_ms: Option<i64>) -> Result<bool> {
+        let core = self.core()?;
+        core.engine.writable()?;
+        let default = i64::try_from(core.settings.producer_offsets_ttl.as_millis()).unwrap_or(i64::MAX);
+        let expires_ms = core.clock.now_ms().saturating_add(ttl_ms.unwrap_or(default));
+        core.with_registered(|all| all.add(id, RegisteredOffsets::new(expires_ms, offsets)))
+    }
+
+    /// What is kept under the name of a producer.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`; `Closed`.
+    pub fn registered_producer(&self, id: &str) -> Result<Option<RegisteredOffsets>> {
+        let core = self.core()?;
+        let _held = core.registered.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Registered::load(core.fs.as_ref(), &core.root, core.clock.now_ms())?.take(id))
+    }
+
+    /// Forgets what is kept under the name of a producer; nothing is no error.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`, `Busy` about `Disk`; `Closed`.
+    pub fn forget_producer(&self, id: &str) -> Result<()> {
+        let core = self.core()?;
+        core.engine.writable()?;
+        core.with_registered(|all| Ok(all.take(id).is_some())).map(|_| ())
+    }
+
     /// How a table's buckets are. Buckets that nobody has used since the store was opened are left as they are, unless `open` says that
     /// their logs are to be opened for this look.
     ///
@@ -265,6 +300,7 @@ impl Core {
             catalog,
             engine,
             writer_ids: WriterIds::new(root),
+            registered: Mutex::new(()),
             fs,
             clock,
             directory: Mutex::new(Some(directory)),
@@ -276,6 +312,17 @@ impl Core {
         }
         core.engine.set_partitioner(core.partitioner.clone());
         Ok(core)
+    }
+
+    /// Changes what is kept under the names of producers; `true` says that something was.
+    fn with_registered(&self, change: impl FnOnce(&mut Registered) -> Result<bool>) -> Result<bool> {
+        let _held = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = Registered::load(self.fs.as_ref(), &self.root, self.clock.now_ms())?;
+        let changed = change(&mut all)?;
+        if changed {
+            all.save(self.fs.as_ref(), &self.root)?;
+        }
+        Ok(changed)
     }
 
     fn close(&self) -> Result<()> {

@@ -406,7 +406,7 @@ impl TableWriter {
         }
         let path = &self.table.meta.get().path;
         let message = format!("partitions of table {path} are dropped faster than they can be written to");
-        Err(Error::new(ErrorKind::Conflict, Subject::Partition, message))
+        Err(Error::new(ErrorKind::Busy, Subject::Partition, message))
     }
 
     fn write_once(&mut self, batch: &RecordBatch, kinds: &[ChangeKind]) -> Result<Vec<u32>> {

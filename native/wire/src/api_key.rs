@@ -52,6 +52,9 @@ api_keys! {
     DropAcls = 1041, 0;
     AlterTable = 1044, 0;
     DescribeClusterConfigs = 1045, 0;
+    RegisterProducerOffsets = 1053, 0;
+    GetProducerOffsets = 1054, 0;
+    DeleteProducerOffsets = 1055, 0;
     AcquireKvSnapshotLease = 1056, 0;
     ReleaseKvSnapshotLease = 1057, 0;
     DropKvSnapshotLease = 1058, 0;

@@ -120,6 +120,8 @@ impl ErrorCode {
             (ErrorKind::AlreadyExists, S::Table) => Self::TableAlreadyExist,
             (ErrorKind::AlreadyExists, S::Partition) => Self::PartitionAlreadyExists,
             (ErrorKind::Conflict, S::Database) => Self::DatabaseNotEmpty,
+            (ErrorKind::Invalid, S::Bucket) => Self::BucketMaxNum,
+            (ErrorKind::Conflict, S::Partition) => Self::PartitionMaxNum,
             (ErrorKind::Conflict, S::Writer) => Self::OutOfOrderSequence,
             (ErrorKind::Invalid | ErrorKind::Unsupported, S::Database) => Self::InvalidDatabase,
             (ErrorKind::Invalid | ErrorKind::Unsupported, S::Option) => Self::InvalidConfig,

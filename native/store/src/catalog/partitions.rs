@@ -40,12 +40,13 @@ impl State {
             }
             if partitions.len() >= limits.partitions_max {
                 let message = format!(
-                    "table {} has {} partitions, the most that 'max.partition.num' allows, so {} is not created; drop some, or raise it",
+                    "Exceed the maximum number of partitions for table {}, only allow {} partitions. {} is not created; drop some, or raise \
+                     'max.partition.num'",
                     meta.path,
-                    partitions.len(),
+                    limits.partitions_max,
                     shown(meta, values)
                 );
-                return Err(Error::invalid(Subject::Partition, message));
+                return Err(Error::new(ErrorKind::Conflict, Subject::Partition, message));
             }
             let partition = PartitionInfo {
                 partition_id: self.next.partition,

@@ -5,7 +5,6 @@ use super::{auto_increment, columns, keys, options, partition, statistics};
 use crate::auto_partition::{self, AutoPartition};
 use sluice_base::{Error, Result, Subject};
 use sluice_row::TableDescriptor;
-use std::collections::BTreeMap;
 
 /// How many buckets and partitions a table gets and may have.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +24,7 @@ pub(crate) struct Limits {
 pub(crate) fn create(mut table: TableDescriptor, limits: Limits) -> Result<TableDescriptor> {
     table.version = 1;
     table.schema.version = 1;
-    sort_options(&mut table);
+    table.sort_options();
     columns::check(&mut table.schema)?;
     keys::check_primary_key(&mut table.schema)?;
     partition::check_key(&table)?;
@@ -45,14 +44,6 @@ pub(crate) fn create(mut table: TableDescriptor, limits: Limits) -> Result<Table
     Ok(table)
 }
 
-/// `table.*` keys are the store's, all others custom, whichever map the caller put them in.
-fn sort_options(table: &mut TableDescriptor) {
-    let all = std::mem::take(&mut table.custom_properties).into_iter().chain(std::mem::take(&mut table.properties));
-    let (own, custom): (BTreeMap<_, _>, BTreeMap<_, _>) = all.partition(|(k, _)| k.starts_with(options::PREFIX));
-    table.properties = own;
-    table.custom_properties = custom;
-}
-
 /// Fills the number of buckets in, and refuses one that no table can have.
 ///
 /// # Errors
@@ -68,7 +59,7 @@ pub(super) fn settle_bucket_count(table: &mut TableDescriptor, limits: Limits) -
     if count > limits.buckets_max {
         let message =
             format!("'bucket.num' = {count} is more than the maximum of {} ('max.bucket.num')", limits.buckets_max);
-        return Err(Error::invalid(Subject::Option, message));
+        return Err(Error::invalid(Subject::Bucket, message));
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ mod metadata;
 mod own;
 mod partition;
 mod path;
+mod producer;
 mod snapshot;
 mod table;
 
@@ -23,6 +24,7 @@ pub use metadata::*;
 pub use own::*;
 pub use partition::*;
 pub use path::*;
+pub use producer::*;
 pub use snapshot::*;
 pub use table::*;
 

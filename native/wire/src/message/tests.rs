@@ -58,6 +58,7 @@ proptest! {
         let _ = PutKvRequest::decode_from(raw.clone());
         let _ = LookupRequest::decode_from(raw.clone());
         let _ = ListOffsetsRequest::decode_from(raw.clone());
+        let _ = RegisterProducerOffsetsRequest::decode_from(raw.clone());
         let _ = AcquireKvSnapshotLeaseRequest::decode_from(raw);
     }
 
