@@ -147,6 +147,23 @@ fn a_lease_keeps_it_and_nothing_else_does_for_long() {
     wait_until_gone(&mut client, table, held);
 }
 
+#[test]
+fn a_log_table_has_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Running::start(dir.path(), &[]);
+    let mut client = server.client();
+    let table_id = create(&mut client, "log", false);
+    let bucket = KvSnapshotLeaseForBucket { partition_id: None, bucket_id: 0, snapshot_id: 0 };
+    let request = AcquireKvSnapshotLeaseRequest {
+        lease_id: "job".to_owned(),
+        lease_duration_ms: 1000,
+        snapshots_to_lease: vec![KvSnapshotLeaseForTable { table_id, bucket_snapshots: vec![bucket] }],
+    };
+    let Refused(code, message) =
+        client.ask::<AcquireKvSnapshotLeaseResponse>(ApiKey::AcquireKvSnapshotLease, &request).unwrap_err();
+    assert!(code == ErrorCode::NonPrimaryKeyTable && message.contains("fluss.log"), "{message}");
+}
+
 /// The changelog may have lost its beginning, but never what a reader of a snapshot goes on with.
 #[test]
 fn the_log_behind_it_stays() {

@@ -94,7 +94,9 @@ pub(crate) fn acquire(
             match held {
                 Ok(true) => {}
                 Err(e) if e.kind() == ErrorKind::Invalid && e.subject() == Subject::Table => {
-                    return Err(Failed::new(ErrorCode::NonPrimaryKeyTable, e.message()));
+                    let path = node.store.path_of(bucket.table)?.map_or_else(String::new, |path| path.to_string());
+                    let message = format!("Table '{path}' is not a primary key table.");
+                    return Err(Failed::new(ErrorCode::NonPrimaryKeyTable, message));
                 }
                 Err(e) if e.kind() != ErrorKind::NotFound => return Err(e.into()),
                 Ok(false) | Err(_) => missing.push(wanted),

@@ -28,7 +28,11 @@ pub(crate) fn create(node: &Node, request: &CreateTableRequest) -> Reply<CreateT
         let message = format!("'{foreign}' is not a Fluss table property. Give it among the custom properties.");
         return Err(Failed::new(ErrorCode::InvalidConfig, message));
     }
-    node.store.create_table(&path(&request.table_path), &descriptor, request.ignore_if_exists)?;
+    node.store.create_table(&path(&request.table_path), &descriptor, request.ignore_if_exists).map_err(|e| {
+        // The only option whose refusal has a code of its own.
+        let copies = e.subject() == Subject::Option && e.message().contains("'table.replication.factor'");
+        if copies { Failed::new(ErrorCode::InvalidReplicationFactor, e.message()) } else { e.into() }
+    })?;
     Ok(CreateTableResponse {})
 }
 
@@ -100,7 +104,14 @@ pub(crate) fn alter(node: &Node, request: &AlterTableRequest) -> Reply<AlterTabl
     node.store.alter_table(&path, &changes, request.ignore_if_not_exists).map_err(|e| {
         let unfit = e.kind() == ErrorKind::Unsupported
             || (e.kind() == ErrorKind::Invalid && matches!(e.subject(), Subject::Table | Subject::Column));
-        if unfit { Failed::new(ErrorCode::InvalidAlterTable, e.message()) } else { e.into() }
+        match e.kind() {
+            _ if unfit => Failed::new(ErrorCode::InvalidAlterTable, e.message()),
+            // Whatever is missing of the name, it is the table that does not exist.
+            ErrorKind::NotFound if matches!(e.subject(), Subject::Database | Subject::Table) => {
+                Failed::new(ErrorCode::TableNotExist, format!("Table '{path}' does not exist."))
+            }
+            _ => e.into(),
+        }
     })?;
     Ok(AlterTableResponse {})
 }
