@@ -162,6 +162,11 @@ fn a_log_table_has_none() {
     let Refused(code, message) =
         client.ask::<AcquireKvSnapshotLeaseResponse>(ApiKey::AcquireKvSnapshotLease, &request).unwrap_err();
     assert!(code == ErrorCode::NonPrimaryKeyTable && message.contains("fluss.log"), "{message}");
+    let bucket = TableBucket { table_id, partition_id: None, bucket_id: 0 };
+    let release = ReleaseKvSnapshotLeaseRequest { lease_id: "job".to_owned(), buckets_to_release: vec![bucket] };
+    let Refused(code, _) =
+        client.ask::<ReleaseKvSnapshotLeaseResponse>(ApiKey::ReleaseKvSnapshotLease, &release).unwrap_err();
+    assert_eq!(code, ErrorCode::NonPrimaryKeyTable);
 }
 
 /// The changelog may have lost its beginning, but never what a reader of a snapshot goes on with.

@@ -5,7 +5,7 @@ use crate::gate::Gate;
 use crate::node::Node;
 use crate::{partitions, tables};
 use sluice_api::{Connection, LakePartitionOffsets, Operation, PartitionInfo};
-use sluice_base::{ErrorKind, PartitionId, Subject, TableBucket, TableId};
+use sluice_base::{ErrorKind, PartitionId, TableBucket, TableId};
 use sluice_wire::message::{
     AcquireKvSnapshotLeaseRequest, AcquireKvSnapshotLeaseResponse, DropKvSnapshotLeaseRequest,
     DropKvSnapshotLeaseResponse, GetKvSnapshotMetadataRequest, GetKvSnapshotMetadataResponse, GetLakeSnapshotRequest,
@@ -80,6 +80,7 @@ pub(crate) fn acquire(
     request: AcquireKvSnapshotLeaseRequest,
 ) -> Reply<AcquireKvSnapshotLeaseResponse> {
     request.snapshots_to_lease.iter().try_for_each(|table| gate.table_id(Operation::Read, table.table_id))?;
+    request.snapshots_to_lease.iter().try_for_each(|table| need_keyed(node, table.table_id))?;
     let lease_ms = u64::try_from(request.lease_duration_ms).unwrap_or(0);
     // What the lease holds already is kept for as long as what it gets now.
     node.store.acquire_snapshots(&[], &request.lease_id, lease_ms)?;
@@ -93,11 +94,6 @@ pub(crate) fn acquire(
             });
             match held {
                 Ok(true) => {}
-                Err(e) if e.kind() == ErrorKind::Invalid && e.subject() == Subject::Table => {
-                    let path = node.store.path_of(bucket.table)?.map_or_else(String::new, |path| path.to_string());
-                    let message = format!("Table '{path}' is not a primary key table.");
-                    return Err(Failed::new(ErrorCode::NonPrimaryKeyTable, message));
-                }
                 Err(e) if e.kind() != ErrorKind::NotFound => return Err(e.into()),
                 Ok(false) | Err(_) => missing.push(wanted),
             }
@@ -117,6 +113,7 @@ pub(crate) fn release(
     request: &ReleaseKvSnapshotLeaseRequest,
 ) -> Reply<ReleaseKvSnapshotLeaseResponse> {
     request.buckets_to_release.iter().try_for_each(|bucket| gate.table_id(Operation::Read, bucket.table_id))?;
+    request.buckets_to_release.iter().try_for_each(|bucket| need_keyed(node, bucket.table_id))?;
     let id = |b: &message::TableBucket| bucket_id(b.table_id, b.partition_id, b.bucket_id);
     let buckets: Vec<_> = request.buckets_to_release.iter().map(id).collect();
     if !buckets.is_empty() {
@@ -129,6 +126,14 @@ pub(crate) fn release(
 pub(crate) fn drop_lease(node: &Node, request: &DropKvSnapshotLeaseRequest) -> Reply<DropKvSnapshotLeaseResponse> {
     node.store.release_snapshots(&[], &request.lease_id)?;
     Ok(DropKvSnapshotLeaseResponse {})
+}
+
+/// Only primary-key tables have snapshots; one that was dropped has given all of them up.
+fn need_keyed(node: &Node, table_id: i64) -> Reply<()> {
+    match node.store.path_of(TableId(table_id))?.map(|path| node.store.table(&path)) {
+        Some(Ok(info)) => tables::need_primary_key(&info),
+        _ => Ok(()),
+    }
 }
 
 fn bucket_id(table: i64, partition: Option<i64>, bucket: i32) -> TableBucket {
