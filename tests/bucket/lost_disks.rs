@@ -63,6 +63,7 @@ fn tables_logs_and_rows_come_back_as_of_the_last_copies() {
     fill(&before, &before.table("log"), 100..103);
 
     let after = home(place.path());
+    assert!(after.store.is_restored() && !before.store.is_restored());
     assert_eq!(after.store.list_tables("fluss").unwrap(), ["empty", "keyed", "log"]);
     assert_eq!(log(&after, "log"), log_rows);
     assert_eq!(log(&after, "keyed"), changes);
@@ -84,6 +85,37 @@ fn tables_logs_and_rows_come_back_as_of_the_last_copies() {
     let third = third.reopen();
     assert_eq!(rows(&third, "keyed"), keyed_rows);
     third.store.copy_segments().unwrap();
+}
+
+/// The store before is alive after all, and had begun to copy when its place was taken over: what it copies then is nobody's.
+#[test]
+fn what_the_store_before_still_copies_does_not_count() {
+    let place = tempfile::tempdir().unwrap();
+    let before = home(place.path());
+    for (name, keyed) in [("log", false), ("keyed", true)] {
+        let table = before.create(name, &descriptor(keyed, &[]));
+        fill(&before, &table, 0..ROWS);
+    }
+    copy_all(&before);
+    let mine = std::fs::read(place.path().join("STORE")).unwrap();
+    let after = home(place.path());
+    // Both go on, in different ways, and both copy: the one before believes for a moment that the place is still its own.
+    for (home, first) in [(&before, 1000), (&after, 2000)] {
+        for name in ["log", "keyed"] {
+            fill(home, &home.table(name), first..first + ROWS / if first == 2000 { 2 } else { 1 });
+        }
+    }
+    copy_all(&after);
+    let theirs = std::fs::read(place.path().join("STORE")).unwrap();
+    std::fs::write(place.path().join("STORE"), mine).unwrap();
+    copy_all(&before);
+    std::fs::write(place.path().join("STORE"), theirs).unwrap();
+    after.store.copy_segments().unwrap();
+    let third = home(place.path());
+    for name in ["log", "keyed"] {
+        assert_eq!(log(&third, name), log(&after, name), "{name}");
+    }
+    assert_eq!(rows(&third, "keyed"), rows(&after, "keyed"));
 }
 
 /// The changelog has lost its beginning; the rows come from the copied snapshot, and later changes from the log.

@@ -86,6 +86,12 @@ impl Server {
         self.doors.iter().map(|(_, address, _)| *address).collect()
     }
 
+    /// Whether the store was lost and has been brought back from its remote place.
+    #[must_use]
+    pub fn restored(&self) -> bool {
+        self.node.store.is_restored()
+    }
+
     /// Where `/health` and `/metrics` are.
     #[must_use]
     pub fn http_address(&self) -> Option<SocketAddr> {

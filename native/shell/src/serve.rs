@@ -17,5 +17,9 @@ pub(crate) fn serve(words: &Words, out: &mut Output) -> Result<()> {
 
 fn greeting(server: &Server) -> String {
     let page = server.http_address().map_or_else(String::new, |address| format!("its page: http://{address}/\n"));
-    format!("sluice server is ready at {} (process {})\n{page}", server.advertised(), std::process::id())
+    let restored = match server.restored() {
+        true => "its tables were brought back from 'remote.data.dir'; 'remote.restore' has no effect from now on\n",
+        false => "",
+    };
+    format!("{restored}sluice server is ready at {} (process {})\n{page}", server.advertised(), std::process::id())
 }

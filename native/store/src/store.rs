@@ -45,6 +45,8 @@ struct Core {
     engine: Arc<Engine>,
     partitioner: Arc<Partitioner>,
     writer_ids: WriterIds,
+    /// Whether it has just been brought back from its remote place.
+    restored: bool,
     /// Held while the file of registered offsets is read and written.
     registered: Mutex<()>,
     fs: Arc<dyn Fs>,
@@ -119,6 +121,12 @@ impl LocalStore {
     /// `NotFound` about `Table` or `Bucket`; `Closed`.
     pub fn raw_bucket(&self, id: &TableBucket) -> Result<RawBucket> {
         self.core()?.engine.raw_bucket(id)
+    }
+
+    /// Whether the store has been brought back, when it was opened, from what a lost one had copied to `remote.data.dir`.
+    #[must_use]
+    pub fn is_restored(&self) -> bool {
+        self.core.restored
     }
 
     /// Copies closed log segments to `remote.data.dir` now, and gives up local files as the tables' options say, without waiting for
@@ -282,9 +290,7 @@ impl Core {
     fn open(root: &Path, fs: Arc<dyn Fs>, clock: Arc<dyn Clock>, settings: Settings) -> Result<Self> {
         let directory = Directory::open(&*fs, &*clock, root)?;
         let read_only = directory.is_read_only();
-        if !read_only {
-            restore_if_lost(&fs, root, &settings)?;
-        }
+        let restored = !read_only && restore_if_lost(&fs, root, &settings)?;
         let may_create = !read_only && directory.is_without_data(&*fs)?;
         let catalog = Arc::new(Catalog::open(fs.clone(), clock.clone(), directory.catalog(), may_create)?);
         let state = catalog.state();
@@ -301,6 +307,7 @@ impl Core {
             engine,
             writer_ids: WriterIds::new(root),
             registered: Mutex::new(()),
+            restored,
             fs,
             clock,
             directory: Mutex::new(Some(directory)),

@@ -1,7 +1,7 @@
 //! Copying rows by key: a snapshot's files, those that are new, then the list that makes them count.
 
 use crate::bucket::Bucket;
-use crate::remote::{CopiedFile, CopiedRows, LIST, Remote, rows_directory};
+use crate::remote::{CopiedFile, CopiedRows, Remote, rows_directory, rows_list};
 use sluice_base::{Offset, Result};
 use sluice_log::Log;
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ impl Bucket {
         let mut slot = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
         let known = match slot.rows.clone() {
             Some(known) => known,
-            None => CopiedRows::load(remote.storage.as_ref(), &name)?.unwrap_or_default(),
+            None => CopiedRows::load(remote.storage.as_ref(), &name, remote.owners.tag())?.unwrap_or_default(),
         };
         slot.rows = Some(known.clone());
         self.rows_copied.store(known.offset, Ordering::Release);
@@ -74,7 +74,7 @@ impl Bucket {
                 files.push(there.clone());
                 continue;
             }
-            let copy = format!("{}-{name}", Uuid::new_v4());
+            let copy = format!("{}-{}-{name}", remote.owners.tag(), Uuid::new_v4().simple());
             if !remote.copy_file(&path, &format!("{dir}/{copy}"), bytes, stopped)? {
                 return Ok(None);
             }
@@ -84,10 +84,16 @@ impl Bucket {
         if stopped() || self.progress.has_ended() {
             return Ok(None);
         }
-        remote.storage.put(&format!("{dir}/{LIST}"), &list.to_bytes()?)?;
-        let named: BTreeSet<&str> = list.files.iter().map(|f| f.copy.as_str()).chain([LIST]).collect();
+        let own = rows_list(remote.owners.tag());
+        remote.storage.put(&format!("{dir}/{own}"), &list.to_bytes()?)?;
+        let named: BTreeSet<&str> = list.files.iter().map(|f| f.copy.as_str()).chain([own.as_str()]).collect();
+        // Whoever has the place by now has files here that are not known to us.
+        remote.still_ours()?;
         for old in remote.storage.list(&dir)?.iter().filter(|name| !named.contains(name.as_str())) {
-            remote.storage.remove(&format!("{dir}/{old}"))?;
+            let tag = old.strip_prefix("ROWS-").or_else(|| old.split('-').next()).unwrap_or_default();
+            if remote.owners.rank(tag).is_some() {
+                remote.storage.remove(&format!("{dir}/{old}"))?;
+            }
         }
         Ok(Some(list.files))
     }

@@ -12,8 +12,9 @@ mod rows;
 mod stub;
 
 pub(crate) use disk::RemoteDisk;
+pub(crate) use place::Owners;
 pub(crate) use restore::restore_if_lost;
-pub(crate) use rows::{CopiedFile, CopiedRows, LIST, directory as rows_directory};
+pub(crate) use rows::{CopiedFile, CopiedRows, directory as rows_directory, list as rows_list};
 
 use crate::access_rules;
 use crate::directory::{CATALOG_FILE, DATA_DIR, ROW_NUMBERS_FILE, id_of};
@@ -40,8 +41,8 @@ pub(crate) struct Remote {
     pub(crate) storage: Arc<dyn Storage>,
     /// Its name, for people.
     place: String,
-    /// What the store wrote into the place when it took it.
-    identity: String,
+    /// Whom the place belongs to, and has belonged to.
+    pub(crate) owners: Owners,
     blocks: Blocks,
     /// What was last copied of small files that change.
     small: Mutex<BTreeMap<PathBuf, Vec<u8>>>,
@@ -80,10 +81,10 @@ impl Remote {
         let Some((storage, place)) = settings.remote.storage(disk)? else {
             return place::need_none(disk.as_ref(), root).map(|()| None);
         };
-        let identity = place::take(disk.as_ref(), root, storage.as_ref(), &place, read_only)?;
+        let owners = place::take(disk.as_ref(), root, storage.as_ref(), &place, read_only)?;
         let (blocks, small) = (Blocks::default(), Mutex::default());
         let (disk, root) = (Arc::clone(disk), root.to_owned());
-        Ok(Some(Arc::new(Self { disk, root, storage, place, identity, blocks, small })))
+        Ok(Some(Arc::new(Self { disk, root, storage, place, owners, blocks, small })))
     }
 
     /// Whether the place still belongs to this store.
@@ -91,7 +92,7 @@ impl Remote {
     /// # Errors
     /// `Conflict` about `Store` if not; `Io`.
     pub(crate) fn still_ours(&self) -> Result<()> {
-        place::still_ours(self.storage.as_ref(), &self.identity, &self.place)
+        place::still_ours(self.storage.as_ref(), &self.owners, &self.place)
     }
 
     /// The copy of a segment, `None` when there is none.
@@ -120,7 +121,8 @@ impl Remote {
     pub(crate) fn copy(&self, segment: &ClosedSegment, stopped: &dyn Fn() -> bool) -> Result<Option<Stub>> {
         let dir = segment.path.parent().and_then(|dir| self.name_of(dir));
         let dir = dir.ok_or_else(|| Error::internal(format!("{} is not in the store", segment.path.display())))?;
-        let name = format!("{dir}/{:020}-{:020}-{}.log", segment.base, segment.end, segment.bytes);
+        let name =
+            format!("{dir}/{:020}-{:020}-{}-{}.log", segment.base, segment.end, segment.bytes, self.owners.tag());
         let done = self.copy_file(&segment.path, &name, segment.bytes, stopped)?;
         self.blocks.forget(&name);
         Ok(done.then_some(Stub { name, bytes: segment.bytes, end: segment.end }))

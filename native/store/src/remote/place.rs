@@ -7,34 +7,85 @@ use uuid::Uuid;
 
 const LOCAL: &str = "REMOTE";
 const THERE: &str = "STORE";
+/// So much of a store's name is in the names of its copies.
+const TAG_CHARS: usize = 8;
 
-/// Takes a place for a store, or makes sure that it is the store's. Returns the store's name in it.
+/// The names of the stores that have had a place, one a line, that which has it now last. A store that is brought back has a new name, so that what
+/// the one before it still copies, should it be alive, is told from its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Owners(Vec<String>);
+
+impl Owners {
+    fn of(bytes: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(bytes);
+        Self(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
+    }
+
+    fn and_new(mut self) -> Self {
+        self.0.push(Uuid::new_v4().simple().to_string());
+        self
+    }
+
+    fn to_text(&self) -> String {
+        self.0.join("\n")
+    }
+
+    /// What the copies of the present store have in their names.
+    pub(crate) fn tag(&self) -> &str {
+        self.0.last().map_or("", |name| tag_of(name))
+    }
+
+    /// How new the store is whose copies have this in their names; `None` for none of those that have had the place.
+    pub(crate) fn rank(&self, tag: &str) -> Option<usize> {
+        self.0.iter().rposition(|name| tag_of(name) == tag)
+    }
+
+    /// The tags of all, the newest first.
+    pub(crate) fn tags(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().rev().map(|name| tag_of(name))
+    }
+}
+
+fn tag_of(name: &str) -> &str {
+    name.get(..TAG_CHARS).unwrap_or(name)
+}
+
+/// Takes a place for a store, or makes sure that it is the store's.
 ///
 /// # Errors
 /// `Invalid` about `Option` when it belongs to another store, or lacks what the store wrote into it; `Io`.
-pub(super) fn take(disk: &dyn Fs, root: &Path, storage: &dyn Storage, place: &str, read_only: bool) -> Result<String> {
+pub(super) fn take(disk: &dyn Fs, root: &Path, storage: &dyn Storage, place: &str, read_only: bool) -> Result<Owners> {
     let local = root.join(LOCAL);
     let own = match disk.read(&local) {
-        Ok(bytes) => Some(String::from_utf8_lossy(&bytes).trim().to_owned()),
+        Ok(bytes) => Some(Owners::of(&bytes)),
         Err(e) if e.kind() == ErrorKind::NotFound => None,
         Err(e) => return Err(e),
     };
     let reaching = |e: Error| e.context(format_args!("cannot reach 'remote.data.dir' = '{place}'"));
-    let mut there = owner(storage).map_err(reaching)?;
-    if there.is_none() && own.is_none() && !read_only {
-        let name = Uuid::new_v4().to_string();
-        // The store knows first whom the place will belong to; a crash in between leaves an empty place, which is taken below.
-        disk.replace(&local, name.as_bytes())?;
-        storage.put_new(THERE, name.as_bytes()).map_err(reaching)?;
-        there = owner(storage).map_err(reaching)?;
-        return belongs(there.as_deref(), &name, root, place).map(|()| name);
-    }
-    let Some(own) = own else { return Err(not_free(place)) };
-    if there.is_none() && !read_only && storage.list("data").map_err(reaching)?.is_empty() && !has_stubs(disk, root)? {
-        storage.put_new(THERE, own.as_bytes()).map_err(reaching)?;
-        there = owner(storage).map_err(reaching)?;
-    }
-    belongs(there.as_deref(), &own, root, place).map(|()| own)
+    let there = match (owners(storage), &own) {
+        // It was the store's when it was last seen, and is asked again before anything is copied.
+        (Err(e), Some(own)) if e.kind() == ErrorKind::Io => return Ok(own.clone()),
+        (there, _) => there.map_err(reaching)?,
+    };
+    let own = match own {
+        Some(own) => own,
+        None if there.is_none() && !read_only => {
+            let own = Owners::default().and_new();
+            // The store knows first whom the place will belong to; a crash in between leaves an empty place, which is taken below.
+            disk.replace(&local, own.to_text().as_bytes())?;
+            own
+        }
+        None => return Err(not_free(place)),
+    };
+    let is_empty = || Ok::<_, Error>(storage.list("data").map_err(reaching)?.is_empty() && !has_stubs(disk, root)?);
+    let there = match there {
+        None if !read_only && is_empty()? => {
+            storage.put_new(THERE, own.to_text().as_bytes()).map_err(reaching)?;
+            owners(storage).map_err(reaching)?
+        }
+        there => there,
+    };
+    belongs(there.as_ref(), &own, root, place).map(|()| own)
 }
 
 fn not_free(place: &str) -> Error {
@@ -49,7 +100,7 @@ fn not_free(place: &str) -> Error {
 /// # Errors
 /// `Invalid` about `Option`; `Io`.
 pub(super) fn need_free(storage: &dyn Storage, place: &str) -> Result<()> {
-    match owner(storage).map_err(|e| e.context(format_args!("cannot reach 'remote.data.dir' = '{place}'")))? {
+    match owners(storage).map_err(|e| e.context(format_args!("cannot reach 'remote.data.dir' = '{place}'")))? {
         Some(_) => Err(not_free(place)),
         None => Ok(()),
     }
@@ -65,18 +116,18 @@ pub(super) fn has_taken(disk: &dyn Fs, root: &Path) -> bool {
 /// # Errors
 /// `Io`, `Busy` about `Disk`.
 pub(super) fn take_over(disk: &dyn Fs, root: &Path, storage: &dyn Storage) -> Result<()> {
-    let name = Uuid::new_v4().to_string();
-    storage.put(THERE, name.as_bytes())?;
-    disk.replace(&root.join(LOCAL), name.as_bytes())
+    let owners = owners(storage)?.unwrap_or_default().and_new();
+    storage.put(THERE, owners.to_text().as_bytes())?;
+    disk.replace(&root.join(LOCAL), owners.to_text().as_bytes())
 }
 
 /// Whether the place still belongs to the store of that name.
 ///
 /// # Errors
 /// `Conflict` about `Store` if not; `Io`.
-pub(super) fn still_ours(storage: &dyn Storage, own: &str, place: &str) -> Result<()> {
-    match owner(storage)? {
-        Some(there) if there == own => Ok(()),
+pub(super) fn still_ours(storage: &dyn Storage, own: &Owners, place: &str) -> Result<()> {
+    match owners(storage)? {
+        Some(there) if there == *own => Ok(()),
         _ => {
             let message = format!(
                 "remote storage '{place}' has been taken over by another store; nothing more is copied there from here"
@@ -101,15 +152,19 @@ pub(super) fn need_none(disk: &dyn Fs, root: &Path) -> Result<()> {
     Ok(())
 }
 
-fn owner(storage: &dyn Storage) -> Result<Option<String>> {
+/// Whom a place belongs to and has belonged to; `None` for a free one.
+///
+/// # Errors
+/// `Io`.
+pub(super) fn owners(storage: &dyn Storage) -> Result<Option<Owners>> {
     match storage.read(THERE) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).trim().to_owned())),
+        Ok(bytes) => Ok(Some(Owners::of(&bytes))),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
         Err(e) => Err(e),
     }
 }
 
-fn belongs(there: Option<&str>, own: &str, root: &Path, place: &str) -> Result<()> {
+fn belongs(there: Option<&Owners>, own: &Owners, root: &Path, place: &str) -> Result<()> {
     match there {
         Some(there) if there == own => Ok(()),
         Some(_) => Err(invalid(format!(

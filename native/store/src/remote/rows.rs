@@ -1,4 +1,5 @@
-//! Rows by key in remote storage: one snapshot a bucket, the files of a checkpoint and a list of them that is replaced as a whole.
+//! Rows by key in remote storage: one snapshot a bucket, the files of a checkpoint and a list of them that is replaced as a whole. Each store that has
+//! had the place has a list of its own.
 //!
 //! Invariant: the list names whole files only, and the log is there at least up to the snapshot's offset.
 
@@ -6,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use sluice_base::{Error, ErrorKind, Offset, Result};
 use std::path::Path;
 
-pub(crate) const LIST: &str = "ROWS";
 const VERSION: u32 = 1;
 
 /// A bucket's snapshot in remote storage.
@@ -37,6 +37,11 @@ pub(crate) fn directory(bucket: &str) -> String {
     format!("{bucket}/rows")
 }
 
+/// The list of the store whose copies have `tag` in their names.
+pub(crate) fn list(tag: &str) -> String {
+    format!("ROWS-{tag}")
+}
+
 impl CopiedRows {
     /// The rows before `offset`, as this process copied them.
     pub(crate) fn made(offset: Offset, files: Vec<CopiedFile>, made_ms: i64) -> Self {
@@ -51,12 +56,12 @@ impl CopiedRows {
         serde_json::to_vec(self).map_err(|e| Error::internal(format!("the list of copied rows: {e}")))
     }
 
-    /// What is there of a bucket, `None` if nothing.
+    /// What is there of a bucket by one store's list, `None` if nothing.
     ///
     /// # Errors
     /// `Corrupt`, `Unsupported` naming the list; `Io`.
-    pub(crate) fn load(remote: &dyn sluice_lake::Storage, bucket: &str) -> Result<Option<Self>> {
-        let name = format!("{}/{LIST}", directory(bucket));
+    pub(crate) fn load(remote: &dyn sluice_lake::Storage, bucket: &str, tag: &str) -> Result<Option<Self>> {
+        let name = format!("{}/{}", directory(bucket), list(tag));
         let bytes = match remote.read(&name) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
