@@ -1,6 +1,7 @@
-"""The client against an Apache Fluss cluster: starts one (ZooKeeper, coordinator, tablet server) and runs the tests of one store against it.
+"""The client and the connector against an Apache Fluss cluster: starts one (ZooKeeper, coordinator, tablet server), runs the tests of one store against it,
+then SQL through Flink's SQL client.
 
-    python3 tests/client/peer.py TEST_BINARY CACHE_FOLDER
+    python3 tests/client/peer.py TEST_BINARY CACHE_FOLDER CONNECTOR_JAR
 
 TEST_BINARY is cargo's binary of the test `client`. The last line is `N passed, N failed`.
 """
@@ -27,7 +28,7 @@ OURS = ["plain_protocol", "server_goes_and_comes_back", "silent_servers", "cut_c
 
 
 def main():
-    binary, cache = sys.argv[1:3]
+    binary, cache, connector = sys.argv[1:4]
     java = str(pathlib.Path(os.environ["JAVA_HOME"]) / "bin" / "java") if os.environ.get("JAVA_HOME") else "java"
     jars, _ = peer.fetch(cache)
     with tempfile.TemporaryDirectory(prefix="sluice-peer.") as scratch:
@@ -40,9 +41,15 @@ def main():
                 print(f"left out: {name}: {reason}")
             environment = dict(os.environ, SLUICE_CLIENT=peer.BOOTSTRAP)
             done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT / "tests")
-    print(done.stdout)
-    found = re.findall(r"^test result: .*?(\d+) passed; (\d+) failed", done.stdout, re.M)
-    passed, failed = map(int, found[-1]) if found else (0, 1)
+            print(done.stdout)
+            sql = [sys.executable, str(ROOT / "tests/server/clients/flink.py"), peer.BOOTSTRAP, scratch, connector]
+            asked = subprocess.run(sql, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            print(asked.stdout)
+    passed = failed = 0
+    for pattern, said in [(r"^test result: .*?(\d+) passed; (\d+) failed", done.stdout), (r"^(\d+) passed, (\d+) failed$", asked.stdout)]:
+        found = re.findall(pattern, said, re.M)
+        more = map(int, found[-1]) if found else (0, 1)
+        passed, failed = (a + b for a, b in zip((passed, failed), more))
     print(f"{passed} passed, {failed} failed")
     return failed != 0 or passed == 0
 

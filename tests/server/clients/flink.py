@@ -1,4 +1,4 @@
-"""Fluss's own Flink connector through Flink's SQL client against a running server: python3 flink.py HOST:PORT SCRATCH
+"""A Flink connector, Fluss's own if none is named, through Flink's SQL client against a running server: python3 flink.py HOST:PORT SCRATCH [JAR]
 
 Every statement of flink.sql that has a line `-- expect: ...` before it must show these rows, in any order. The last line is `N passed, N failed`.
 """
@@ -11,11 +11,12 @@ import sys
 
 here = pathlib.Path(__file__).parent
 address, scratch = sys.argv[1], pathlib.Path(sys.argv[2])
-flink, clients, root = pathlib.Path(os.environ["FLINK_HOME"]), pathlib.Path(os.environ["SLUICE_CLIENTS"]), here.parents[2]
+flink, root = pathlib.Path(os.environ["FLINK_HOME"]), here.parents[2]
+connector = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else pathlib.Path(os.environ["SLUICE_CLIENTS"]) / "fluss-flink.jar"
 
 lib = scratch / "flink-lib"
 lib.mkdir()
-for jar in [*(flink / "lib").glob("*.jar"), clients / "fluss-flink.jar"]:
+for jar in [*(flink / "lib").glob("*.jar"), connector.resolve()]:
     (lib / jar.name).symlink_to(jar)
 statements = (here / "flink.sql").read_text().replace("@ADDRESS@", address)
 script = scratch / "flink.sql"

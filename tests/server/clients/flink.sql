@@ -1,4 +1,4 @@
--- Fluss's own Flink connector (catalog type 'fluss') against our server. See flink.py.
+-- A Flink connector (catalog type 'fluss'): Fluss's own against our server, ours against Fluss's. See flink.py.
 SET 'sql-client.execution.result-mode' = 'tableau';
 SET 'table.dml-sync' = 'true';
 SET 'parallelism.default' = '1';
