@@ -4,12 +4,15 @@
 use crate::book::Book;
 use crate::child::Mode;
 use crate::parent::Other;
-use crate::plan::{Kind, mix};
-use crate::tables::{Table, open};
+use crate::plan::{KINDS, Kind, mix};
+use crate::tables::{PLACE, Table, open, with_copies};
 use crate::{Scratch, copy_tree, is_long, seed};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use sluice_api::Connection;
+use sluice_row::ChangeKind;
+use sluice_store::LocalStore;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -30,6 +33,67 @@ fn nothing_acknowledged_is_lost() {
     }
     println!("{} rows in {rounds} rounds", book.rows_seen());
     assert!(book.rows_seen() > 100 * usize::try_from(rounds).unwrap(), "only {} rows were written", book.rows_seen());
+}
+
+/// The same while everything is copied elsewhere and local files go; then the disk is lost, and what comes back is the beginning of what there was.
+#[test]
+fn nothing_acknowledged_is_lost_while_it_is_copied_elsewhere() {
+    let rounds = if is_long() { 100 } else { 15 };
+    let home = Scratch::new();
+    let mut created = Other::start(Mode::Create, seed(), 0, home.path());
+    created.wait_for(&format!("created {}", KINDS[KINDS.len() - 1].name()));
+    created.kill();
+    std::fs::create_dir(home.path().join(PLACE)).unwrap();
+    let mut book = Book::new(seed());
+    let mut random = StdRng::seed_from_u64(mix(seed(), &[-2]));
+    let mut back = 0;
+    for life in 0..rounds {
+        let mode = MODES[usize::try_from(life).unwrap() % MODES.len()];
+        println!("round {life}: {mode:?}");
+        round(&mut book, &mut random, home.path(), mode, life);
+        back += comes_back(home.path());
+    }
+    println!("{back} events came back in all rounds");
+    assert!(back > 1000, "only {back} events came back");
+    assert!(book.rows_seen() > 100 * usize::try_from(rounds).unwrap(), "only {} rows were written", book.rows_seen());
+}
+
+/// How many events come back.
+fn comes_back(home: &Path) -> usize {
+    let (lost, place, whole) = (Scratch::new(), Scratch::new(), Scratch::new());
+    copy_tree(&home.join(PLACE), place.path());
+    copy_tree(home, whole.path());
+    let mut options = with_copies(place.path());
+    options.insert("remote.restore".to_owned(), "true".to_owned());
+    let back = LocalStore::open_shared(lost.path(), &options).unwrap();
+    if !back.is_restored() {
+        // Nothing was copied yet.
+        back.close().unwrap();
+        return 0;
+    }
+    let mut events = 0;
+    let whole = open(whole.path(), &[]).unwrap();
+    for kind in KINDS {
+        let (before, after) = (Table::of(&whole, kind.name()).unwrap(), Table::of(&back, kind.name()).unwrap());
+        for bucket in 0..kind.buckets() {
+            let (all, found) = (before.log_from(bucket, 0).unwrap(), after.log_from(bucket, 0).unwrap());
+            events += found.len();
+            assert!(all.starts_with(&found), "{kind:?} {bucket}: {} events of {}", found.len(), all.len());
+            if kind == Kind::Rows {
+                let mut rows = BTreeMap::new();
+                for event in found {
+                    match event.kind {
+                        ChangeKind::UpdateBefore | ChangeKind::Delete => rows.remove(&event.row.k),
+                        _ => rows.insert(event.row.k, event.row),
+                    };
+                }
+                assert_eq!(after.current(bucket).unwrap(), rows, "bucket {bucket}");
+            }
+        }
+    }
+    whole.close().unwrap();
+    back.close().unwrap();
+    events
 }
 
 fn round(book: &mut Book, random: &mut StdRng, home: &Path, mode: Mode, life: i32) {

@@ -40,8 +40,27 @@ pub fn options(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
 }
 
+/// Closed segments and rows are copied to a directory of this name in the store's, all the time, once it is there.
+pub const PLACE: &str = "place";
+
 pub fn open(dir: &Path, settings: &[(&str, &str)]) -> Result<LocalStore> {
-    LocalStore::open_shared(dir, &options(settings))
+    let mut all = options(settings);
+    let place = dir.join(PLACE);
+    if place.is_dir() {
+        all.extend(with_copies(&place));
+    }
+    LocalStore::open_shared(dir, &all)
+}
+
+/// The options of a store that copies itself to a place.
+pub fn with_copies(place: &Path) -> BTreeMap<String, String> {
+    let mut all = options(&[
+        ("remote.log.task-interval-duration", "20ms"),
+        ("remote.log.roll-interval", "100ms"),
+        ("kv.snapshot.interval", "200ms"),
+    ]);
+    all.insert("remote.data.dir".to_owned(), place.display().to_string());
+    all
 }
 
 pub fn path(table: &str) -> TablePath {
