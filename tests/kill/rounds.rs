@@ -38,7 +38,7 @@ fn nothing_acknowledged_is_lost() {
 /// The same while everything is copied elsewhere and local files go; then the disk is lost, and what comes back is the beginning of what there was.
 #[test]
 fn nothing_acknowledged_is_lost_while_it_is_copied_elsewhere() {
-    let rounds = if is_long() { 100 } else { 15 };
+    let rounds = if is_long() { 60 } else { 15 };
     let home = Scratch::new();
     let mut created = Other::start(Mode::Create, seed(), 0, home.path());
     created.wait_for(&format!("created {}", KINDS[KINDS.len() - 1].name()));
